@@ -65,7 +65,7 @@ update: $(READY)
 	$(BIN)/python -m attention_docs.site.snapshots tests/outputs
 	$(BIN)/python -m attention_docs.site.publish.moving_picture .cache/site docs/project/attention.svg
 
-# The moving picture of README, from the first page of the site.
+# The moving picture of README, from a chapter of the site.
 picture: $(READY)
 	$(BIN)/mkdocs build -q -d .cache/site
 	$(BIN)/python -m attention_docs.site.publish.moving_picture .cache/site docs/project/attention.svg

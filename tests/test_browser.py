@@ -679,16 +679,16 @@ def test_what_is_pasted_is_searched(visit: Visit) -> None:
 
 @needs_browser
 @pytest.mark.parametrize("lang", TAGS)
-def test_the_first_page_opens_with_its_question_beside_its_picture(lang: str, visit: Visit) -> None:
+def test_the_first_page_opens_with_its_instrument(lang: str, visit: Visit) -> None:
+    """One line of text, the sentence, and the beginning of what a real model does."""
     tab = visit(make_path(lang, "index"))
-    title, entrance, picture = (
+    title, picture, model = (
         tab.locator(f"article {one}").first.bounding_box()
-        for one in ("h1", ".card-title", ".output")
+        for one in ("h1", ".instrument svg", "#model")
     )
-    assert title["y"] < picture["y"] + 50
-    assert title["x"] + title["width"] < picture["x"]
-    assert picture["y"] + picture["height"] < entrance["y"]
-    assert entrance["y"] + entrance["height"] < 900
+    assert title["y"] + title["height"] <= picture["y"] + 20
+    assert picture["width"] > 0.85 * 1280
+    assert picture["y"] + picture["height"] < model["y"] < 800
 
 
 @needs_browser

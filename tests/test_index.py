@@ -1,4 +1,5 @@
-"""The first page: two saws look for the word before them, by hand, with mpmath and with torch."""
+"""The first page: a dial on which two saws look for the word before them, by hand, with mpmath and
+with torch."""
 
 import re
 
@@ -11,9 +12,9 @@ from tests.exact import assert_printed
 from tests.test_minilm import count_in_kept
 
 CHAPTERS = {path.stem for path in (ROOT / "docs" / "listings").glob("*.py")} - {"index"}
-# A word asks for the place before its own: 6 there and 0 elsewhere, divided by √4. Nothing stands
-# before the first word.
-SCORES = [[mpmath.mpf(6 * (j == i - 1)) / 2 for j in range(4)] for i in range(4)]
+# A query of length 6 points one place back, and a place is 60° wide: cosines of 0° to 240°.
+COSINES = {0: 1, 1: mpmath.mpf(1) / 2, 2: -mpmath.mpf(1) / 2, 3: -1, 4: -mpmath.mpf(1) / 2}
+SCORES = [[6 * COSINES[abs(j - (i - 1))] for j in range(4)] for i in range(4)]
 POWERS = [[mpmath.exp(score) for score in row] for row in SCORES]
 WEIGHTS = [[power / sum(row) for power in row] for row in POWERS]
 OUTPUTS = [[row[0], row[2]] for row in WEIGHTS]  # I speaks for a verb, a for a noun
@@ -24,22 +25,23 @@ LABELS = {
 
 
 def test_map(chapter):
-    assert_printed(chapter.array("map"), WEIGHTS)
-    assert_printed(chapter.array("map", 1), OUTPUTS)
+    assert_printed(chapter.array("map"), SCORES)
+    assert_printed(chapter.array("map", 1), WEIGHTS)
+    assert_printed(chapter.array("map", 2), OUTPUTS)
     said = [f"{float(x):.4f}" for x in (WEIGHTS[3][2], *OUTPUTS[3], WEIGHTS[1][0])]
-    query = [str(2 * int(SCORES[3][2])), str(int(SCORES[3][2]))]  # its length and its score
+    scores = [f"{int(SCORES[3][j])}".replace("-", "−") for j in (2, 1, 0)]
     vector = f"[{said[1]}, {said[2]}]"
-    assert chapter.values("map") == [*query, said[0], vector, said[3], f"{1 / 4:.2f}"]
+    assert chapter.values("map") == ["6", *scores, said[0], vector, said[3]]
 
 
 def test_torch_agrees_with_the_definition():
-    places = torch.eye(4, dtype=torch.float64)
-    queries = 6 * places.roll(1, dims=0)
-    queries[0] = 0
+    turns = torch.deg2rad(torch.tensor([180.0, 120, 60, 0], dtype=torch.float64))
+    back = torch.deg2rad(torch.tensor([240.0, 180, 120, 60], dtype=torch.float64))
+    keys, queries = (torch.stack([one.cos(), one.sin()], dim=1) for one in (turns, back))
     values = torch.tensor([[1, 0], [0, 0], [0, 1], [0, 0]], dtype=torch.float64)
-    got = torch.nn.functional.scaled_dot_product_attention(queries, places, values)
+    attend = torch.nn.functional.scaled_dot_product_attention
+    got = attend(6 * queries, keys, values, scale=1.0)
     np.testing.assert_allclose(got.numpy(), np.array(OUTPUTS, dtype=float), atol=1e-12)
-    np.testing.assert_allclose([float(sum(row)) for row in WEIGHTS], 1, atol=1e-12)
 
 
 @each_language
@@ -48,27 +50,11 @@ def test_one_title(site, lang):
     assert index.xpath("count(//h1)") == 1
 
 
-def round_numbers(numbers):
-    return [f"{float(number):.2f}" for number in numbers]
-
-
-def test_the_picture_tells_every_word_from_its_scores_to_its_output(chapter):
-    frames = chapter.frames("map")
-    assert [frame.at for frame in frames] == ["1", "2", "3", "4"]
-    words = ["I", "saw", "a", "saw"]
-    for i, frame in enumerate(frames):
-        (label,) = frame.labels
-        for numbers in (WEIGHTS[i], SCORES[i]):
-            pairs = zip(words, round_numbers(numbers), strict=True)
-            assert ": " + ", ".join(f"{word} {number}" for word, number in pairs) + "." in label
-        verb, noun = round_numbers(OUTPUTS[i])
-        assert label.endswith(f"Output: {verb} for verb and {noun} for noun.")
-        assert f"is {verb} for verb and {noun} for noun." in frame.caption
-    for i, best in ((1, "“I” (word 1)"), (2, "“saw” (word 2)"), (3, "“a” (word 3)")):
-        largest = round_numbers([max(WEIGHTS[i])])[0]
-        wanted = f"It gives {best} the largest weight, {largest}."
-        assert wanted in frames[i].caption
-    assert "every word the same weight, 0.25." in frames[0].caption
+def test_the_picture_tells_scores_weights_and_output(chapter):
+    label = chapter.figure("map")
+    scores, weights = ("I −3.0, saw₁ 3.0, a 6.0, saw₂ 3.0", "I 0.00, saw₁ 0.05, a 0.91, saw₂ 0.05")
+    assert f"Its scores: {scores}. Weights: {weights}." in label
+    assert label.endswith("Output: verb 0.00, noun 0.91: a noun, it cuts.")
 
 
 def title_on(card):
@@ -117,9 +103,8 @@ def test_the_picture_comes_first_and_its_numbers_are_folded_below(soup, lang):
     fold, origin = tools.find_all(recursive=False)
     assert (figure.name, fold["class"], origin["class"]) == ("figure", ["code"], ["origin"])
     assert not fold.has_attr("open")
-    label, first, *_ = fold.select_one("pre").get_text().splitlines()
-    assert label == LABELS[lang]
-    assert first.startswith("[[0.2500, 0.2500")
+    lines = fold.select_one("pre").get_text().splitlines()
+    assert lines[lines.index(LABELS[lang]) + 2].startswith(" [0.9525, 0.0474")
 
 
 def test_the_maps_of_a_real_model(chapter):

@@ -190,12 +190,12 @@ def test_tools_lie_on_no_text(slug: str, visit: Visit) -> None:
 
 @needs_browser
 def test_the_tint_lies_on_its_word(visit: Visit) -> None:
-    tab = visit("/", reduced_motion="reduce")
-    boxes = tab.locator("#out-map .frame.shown svg path").evaluate_all(
+    tab = visit("/positions/", reduced_motion="reduce")
+    boxes = tab.locator("#out-saw-weights .frame.shown svg path").evaluate_all(
         """all => all.filter((one) => /role-(neutral|query)/.test(one.getAttribute("stroke")))
           .map((one) => one.getBoundingClientRect()).map((r) => [r.x, r.y, r.width, r.height])"""
     )
-    tints = tab.locator("#out-map .ribbons-words label").evaluate_all(
+    tints = tab.locator("#out-saw-weights .ribbons-words label").evaluate_all(
         """all => all.map((one) => {
           const box = one.getBoundingClientRect(), tint = getComputedStyle(one, "::after");
           const [left, right, height] = [tint.left, tint.right, tint.height].map(parseFloat);
@@ -267,9 +267,7 @@ def test_the_first_page_uses_its_width(visit: Visit) -> None:
     """Below the picture text stands beside its heading; nothing stands at its sides."""
     tab = visit("/")
     assert not any(one.is_visible() for one in tab.locator(".md-sidebar").all())
-    heading, text = (
-        tab.locator(one).bounding_box() for one in ("#readers", "#readers + ul, #readers + p")
-    )
+    heading, text = (tab.locator(one).bounding_box() for one in ("#reading", "#reading + p"))
     assert text["x"] >= heading["x"] + heading["width"]
     assert abs(text["y"] - heading["y"]) < 40
     assert text["x"] + text["width"] > 0.8 * 1280
@@ -338,14 +336,14 @@ def test_what_gives_a_guess_away_waits_for_it(visit: Visit) -> None:
 @needs_live
 def test_under_a_finger_the_bar_leaves_the_picture_in_sight(visit: Visit) -> None:
     """One line, and the fields stand below the picture that they change."""
-    tab = visit("/", width=390, has_touch=True, is_mobile=True)
-    tab.locator("#knobs-map .live-turn").click()
-    tab.wait_for_selector("#knobs-map input[type=range]")
+    tab = visit("/positions/", width=390, has_touch=True, is_mobile=True)
+    tab.locator("#knobs-shift .live-turn").click()
+    tab.wait_for_selector("#knobs-shift input[type=range]")
     show_all = "all => { for (const one of all) one.hidden = false; }"
     tab.locator(".live-bar [hidden]").evaluate_all(show_all)  # as after a change
     bar = tab.locator(".live-bar").bounding_box()
     assert bar["height"] <= 46
-    picture = tab.locator("#out-map .frame.shown svg").bounding_box()
-    slider = tab.locator("#knobs-map input[type=range]").bounding_box()
+    picture = tab.locator("#out-shift svg").bounding_box()
+    slider = tab.locator("#knobs-shift input[type=range]").bounding_box()
     assert slider["y"] >= picture["y"] + picture["height"]
     assert "Ctrl" not in tab.locator(".live-bar").text_content()

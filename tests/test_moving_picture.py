@@ -1,4 +1,4 @@
-"""The moving picture of README is that of the site's first page, and moves without a script."""
+"""The moving picture of README is that of a chapter, and moves without a script."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from lxml import etree
 
 from attention_docs.colours import read_palette
 from attention_docs.figures import ribbons
+from attention_docs.site.publish.moving_picture import PAGE as PICTURED
 from attention_docs.site.publish.moving_picture import make_moving_picture
-from tests.conftest import ROOT, find_page_folder, needs_browser
+from tests.conftest import ROOT, needs_browser
 
 FILE = ROOT / "docs" / "project" / "attention.svg"
 WEIGHTS = [[0.25] * 4, [0.75, 0.25, 0, 0], [0.5, 0.5, 0, 0], [0.125, 0.125, 0.5, 0.25]]
@@ -31,7 +32,7 @@ def test_an_old_picture_says_how_to_make_it_again() -> None:
 
 
 def test_readme_shows_the_present_site(site: Path) -> None:
-    page = (find_page_folder(site, "en", "index") / "index.html").read_text(encoding="utf-8")
+    page = (site / PICTURED).read_text(encoding="utf-8")
     assert_shown(FILE.read_text(encoding="utf-8"), make_moving_picture(page))
     assert "docs/project/attention.svg" in (ROOT / "README.md").read_text(encoding="utf-8")
 

@@ -192,62 +192,63 @@ def test_errors_say_wanted_and_got(changed: dict[str, Any], message: str) -> Non
         make_figure(**changed)
 
 
-# In a browser, on the first page.
+# In a browser, on a page that has no other ribbons.
+PAGE = "/positions/"
 
 
 def find_visible(tab: Any) -> list[str]:
     """The places of the drawings that show."""
-    return tab.locator("#out-map .frame").evaluate_all(
+    return tab.locator("#out-saw-weights .frame").evaluate_all(
         "all => all.filter(one => one.checkVisibility({visibilityProperty: true}))"
         ".map(one => one.dataset.at)"
     )
 
 
 def find_stage(tab: Any) -> str | None:
-    return tab.locator("#out-map .ribbons").get_attribute("data-stage")
+    return tab.locator("#out-saw-weights .ribbons").get_attribute("data-stage")
 
 
 @needs_browser
 def test_words_are_chosen_by_mouse_touch_and_keyboard(visit: Any) -> None:
-    tab = visit("/", reduced_motion="reduce")
+    tab = visit(PAGE, reduced_motion="reduce")
     assert find_visible(tab) == ["4"]
-    tab.locator("#out-map").scroll_into_view_if_needed()
-    box = tab.locator("#out-map .frame.shown svg").bounding_box()
+    tab.locator("#out-saw-weights").scroll_into_view_if_needed()
+    box = tab.locator("#out-saw-weights .frame.shown svg").bounding_box()
     tab.mouse.click(box["x"] + 0.37 * box["width"], box["y"] + 0.7 * box["height"])
     assert find_visible(tab) == ["2"]
     tab.keyboard.press("ArrowLeft")
     assert find_visible(tab) == ["1"]
-    caption = tab.locator("#out-map .frame.shown figcaption").text_content()
+    caption = tab.locator("#out-saw-weights .frame.shown figcaption").text_content()
     assert caption.startswith("“I” (word 1).")
 
 
 @needs_browser
 def test_a_chosen_word_gets_the_ribbons_of_its_own(visit: Any) -> None:
     """They move there and end where the HTML has them."""
-    tab = visit("/", reduced_motion="no-preference")
+    tab = visit(PAGE, reduced_motion="no-preference")
     outlines = "all => all.map(one => one.getAttribute('d'))"
-    wanted = tab.locator("#out-map [data-at='2'] .ribbon").evaluate_all(outlines)
-    tab.locator("#out-map input[value='2']").check()
-    ribbon = tab.locator("#out-map [data-at='2'] .ribbon")
+    wanted = tab.locator("#out-saw-weights [data-at='2'] .ribbon").evaluate_all(outlines)
+    tab.locator("#out-saw-weights input[value='2']").check()
+    ribbon = tab.locator("#out-saw-weights [data-at='2'] .ribbon")
     tab.wait_for_function(
-        "wanted => [...document.querySelectorAll(\"#out-map [data-at='2'] .ribbon\")]"
+        "wanted => [...document.querySelectorAll(\"#out-saw-weights [data-at='2'] .ribbon\")]"
         ".every((one, i) => one.getAttribute('d') === wanted[i])",
         arg=wanted,
     )
     assert ribbon.evaluate_all(outlines) == wanted
-    assert find_stage(tab) == "4"
+    assert find_stage(tab) == "3"
 
 
 @needs_browser
 def test_what_is_drawn_anew_meanwhile_stays(visit: Any) -> None:
     """A live page draws the same word with other weights, and says so by an event of its own."""
-    tab = visit("/", reduced_motion="no-preference")
-    tab.locator("#out-map input[value='2']").check()
+    tab = visit(PAGE, reduced_motion="no-preference")
+    tab.locator("#out-saw-weights input[value='2']").check()
     drawn = """async () => {
-      const ribbons = [...document.querySelectorAll("#out-map [data-at='2'] .ribbon")];
+      const ribbons = [...document.querySelectorAll("#out-saw-weights [data-at='2'] .ribbon")];
       const wanted = "M 1 2 C 3 4 5 6 7 8 L 9 10 C 11 12 13 14 15 16 Z";
       for (const one of ribbons) one.setAttribute("d", wanted);
-      const input = document.querySelector("#out-map input");
+      const input = document.querySelector("#out-saw-weights input");
       input.dispatchEvent(new Event("input", { bubbles: true }));
       await new Promise((done) => setTimeout(done, 700));
       return ribbons.map((one) => one.getAttribute("d") === wanted);
@@ -257,28 +258,30 @@ def test_what_is_drawn_anew_meanwhile_stays(visit: Any) -> None:
 
 @needs_browser
 def test_the_picture_is_complete_until_a_stage_is_chosen(visit: Any) -> None:
-    tab = visit("/", reduced_motion="reduce")
-    assert find_stage(tab) == "4"
-    assert tab.locator("#out-map [aria-current]").get_attribute("data-stage") == "4"
+    tab = visit(PAGE, reduced_motion="reduce")
+    assert find_stage(tab) == "3"
+    assert tab.locator("#out-saw-weights [aria-current]").get_attribute("data-stage") == "3"
     opacity = "one => Number(getComputedStyle(one).opacity)"
 
     def read_opacities() -> list[float]:
-        names = ("scored", "ribbon", "weighted", "summed")
-        return [tab.locator(f"#out-map .shown .{one}").first.evaluate(opacity) for one in names]
+        names = ("scored", "ribbon", "weighted")
+        return [
+            tab.locator(f"#out-saw-weights .shown .{one}").first.evaluate(opacity) for one in names
+        ]
 
     # What is still to come shows its place.
-    stages = {"1": [0, 0.15, 0, 0.15], "2": [1, 0.15, 0, 0.15], "3": [0, 1, 1, 0.15]}
-    assert read_opacities() == [0, 1, 1, 1]
+    stages = {"1": [0, 0.15, 0], "2": [1, 0.15, 0], "3": [0, 1, 1]}
+    assert read_opacities() == [0, 1, 1]
     for stage, wanted in stages.items():
-        tab.locator(f"#out-map button[data-stage='{stage}']").click()
+        tab.locator(f"#out-saw-weights button[data-stage='{stage}']").click()
         assert read_opacities() == wanted
 
 
 @needs_browser
 def test_without_scripts_the_first_drawing_stands_there_complete(visit: Any) -> None:
-    tab = visit("/", java_script_enabled=False)
-    frames = tab.locator("#out-map .frame")
+    tab = visit(PAGE, java_script_enabled=False)
+    frames = tab.locator("#out-saw-weights .frame")
     shown = [frames.nth(n).is_visible() for n in range(4)]
     assert shown == [False, False, False, True]
-    assert not tab.locator("#out-map fieldset").is_visible()
-    assert not tab.locator("#out-map button[data-stage]").first.is_visible()
+    assert not tab.locator("#out-saw-weights fieldset").is_visible()
+    assert not tab.locator("#out-saw-weights button[data-stage]").first.is_visible()

@@ -37,8 +37,8 @@ def is_colour(colour: str, card: np.ndarray = CARD) -> np.ndarray:
 
 
 def test_the_weights_are_those_of_the_second_saw() -> None:
-    """Its query is 6 at the place before, and the scores are divided by √4."""
-    powers = [exp(6 / 2 * (j == 2)) for j in range(4)]
+    """6 times the cosine of 60° a step from the word before: −1/2, 1/2, 1, 1/2."""
+    powers = [exp(score) for score in (-3, 3, 6, 3)]
     assert compute_card_weights() == pytest.approx([p / sum(powers) for p in powers], abs=1e-12)
 
 

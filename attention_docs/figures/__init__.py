@@ -2,8 +2,10 @@
 
 A kind of figure is a module, with its public function, its drawing and its text: `heatmaps`,
 `products`, `flows`, `diagrams`, `line_charts`, `bar_charts`, `histograms`, `clocks`, `hulls`,
-`planes`, `ribbons`, `steppers`, `steps`, `tables`; `groups`: several side by side. Below them:
+`planes`, `ribbons`, `sentence_dial`, `steppers`, `steps`, `tables`; `groups`: several side by side.
+Below them:
 
+- `instruments`: the base class of figures that a script moves
 - `ties`: the drawing of one word of `ribbons`
 - `tensors`, `scenes`: the numbers of `steps`, and which of them a step shows
 - `canvas`: matrices that keep their places from one drawing to the next
@@ -32,6 +34,7 @@ from attention_docs.figures.line_charts import line_chart
 from attention_docs.figures.planes import plane
 from attention_docs.figures.products import product
 from attention_docs.figures.ribbons import ribbons
+from attention_docs.figures.sentence_dial import sentence_dial
 from attention_docs.figures.steppers import Frame, slider, stepper
 from attention_docs.figures.steps import eight_steps
 from attention_docs.figures.tables import table
@@ -53,6 +56,7 @@ __all__ = [
     "plane",
     "product",
     "ribbons",
+    "sentence_dial",
     "slider",
     "stepper",
     "table",

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attention_docs.attention_function import attention
 from attention_docs.colours import read_palette
+from attention_docs.softmax import softmax
 from attention_docs.text import number
 
 if TYPE_CHECKING:
@@ -90,9 +90,8 @@ class Pen:
 
 def compute_card_weights() -> list[float]:
     """The weights of the second saw on the first page: it looks for the word before it."""
-    places = np.eye(len(WORDS))
-    queries = 6 * np.eye(len(WORDS), k=-1)
-    found: list[float] = attention(queries, places, places)[1][ASKING].tolist()
+    steps = np.arange(len(WORDS)) - (ASKING - 1)  # from the word that it asks for, 60° each
+    found: list[float] = softmax(6 * np.cos(np.pi / 3 * steps)).tolist()
     return found
 
 

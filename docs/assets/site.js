@@ -212,6 +212,22 @@ function followLinks() {
   else prepareEarly();
 }
 
+// Figures that are taken in hand: loaded when they come near.
+function loadInstruments() {
+  if (location.protocol === "file:") return; // from there no module comes
+  const near = new IntersectionObserver(
+    (seen) => {
+      for (const { isIntersecting, target } of seen) {
+        if (!isIntersecting) continue;
+        near.unobserve(target);
+        import(new URL("instruments/instrument.js", own)).then(({ start }) => start(target));
+      }
+    },
+    { rootMargin: "600px" },
+  );
+  for (const one of all(".instrument")) near.observe(one);
+}
+
 // A real model goes on with a beginning: loaded when it comes near, or when the address asks for it.
 function loadBeginnings() {
   const beginnings = document.querySelector("p.next-token");
@@ -227,7 +243,7 @@ function loadBeginnings() {
           /* the likeliest tokens of one beginning stand there as text */
         }
       },
-      { rootMargin: "400px" },
+      { rootMargin: document.getElementById("index") ? "0px" : "400px" }, // the first view is light
     );
     near.observe(beginnings);
     if (location.hash.startsWith("#next=")) beginnings.scrollIntoView();
@@ -491,6 +507,7 @@ if (live) {
   offerLivePage();
   followLinks();
 }
+loadInstruments();
 loadBeginnings();
 offerSentence();
 judgeAnswers();

@@ -1,44 +1,55 @@
-"""A sentence with two saws: each looks for the word before it, from its query to its output."""
+"""A sentence with two saws: a query is a hand of a dial, and looks for the word before it."""
 
 # --8<-- [start:setup]
 import numpy as np
 
-from attention_docs.attention_function import attention
-from attention_docs.figures import ribbons, table
+from attention_docs.figures import sentence_dial, table
 from attention_docs.minilm import find_pronoun_head, load_pronoun
-from attention_docs.score_functions import scaled_dot
+from attention_docs.score_functions import dot
+from attention_docs.softmax import softmax
 from attention_docs.text import text
 
 # --8<-- [end:setup]
 
 # --8<-- [start:map]
-strength = 6.0  # knob: 0 … 12
 WORDS = ["I", "saw", "a", "saw"]
 # I speaks for a verb, a for a noun
 values = np.array([[1.0, 0], [0, 0], [0, 1], [0, 0]])
-# the place: a 1 where the word stands
-keys = np.eye(4)
-# one place back: the word before
-W_query = strength * np.eye(4, k=-1)
+# each word is a hand of a dial, 60° after the one before it
+STEP = np.pi / 3
+turns = np.pi - STEP * np.arange(4)
+keys = np.stack([np.cos(turns), np.sin(turns)], axis=1)
+# one step back: the word before
+back = np.array([[np.cos(STEP), np.sin(STEP)], [-np.sin(STEP), np.cos(STEP)]])
+strength = 6.0
+queries = strength * keys @ back
 
-queries = keys @ W_query  # zeros for the first word, which has none before it
-scores = scaled_dot(queries, keys)
-outputs, weights = attention(queries, keys, values)
+scores = dot(queries, keys)
+weights = softmax(scores)
+outputs = weights @ values
+print("Scores, a row for each query and a column for each key:")
+print(text(scores, ".1f"))
 print("Weights, a row for each query and a column for each key:")
 print(text(weights, ".4f"))
 print("Outputs (verb, noun), a row for each query:")
 print(text(outputs, ".4f"))
-ribbons(
+# --8<-- [end:map]
+
+# --8<-- [start:dial]
+sentence_dial(
     WORDS,
+    keys,
+    queries,
+    values,
     weights,
-    scores=scores,
-    values=values,
-    outputs=outputs,
+    outputs,
     names=["verb", "noun"],
-    asks="Who stands before me?",
+    kinds=["a verb, it sees", "a noun, it cuts"],
+    unsure="it cannot tell",
+    askers=[1, 3],
     first=3,
 )
-# --8<-- [end:map]
+# --8<-- [end:dial]
 
 # --8<-- [start:own]
 own = load_pronoun()

@@ -1,4 +1,4 @@
-"""The picture of the first page as one SVG that moves by itself, for places that run no script.
+"""The ribbons of a chapter as one SVG that moves by itself, for places that run no script.
 
 `python -m attention_docs.site.publish.moving_picture SITE FILE` takes the drawings of two words
 from a built site. README shows the file: GitHub draws SVG with style sheets, and no scripts in it.
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from attention_docs.colours import VARIABLE, read_palette
 
+PAGE = "sequences/index.html"
 WORDS = ("4", "2")  # that ask: the second saw, then the first one
 SECONDS = 14
 FRAME = re.compile(
@@ -45,8 +46,11 @@ RULES = f"""
 
 
 def make_moving_picture(page: str) -> str:
-    """The SVG, from the HTML of the first page."""
-    frames = {found[1]: found for found in FRAME.finditer(page)}
+    """The SVG, from the first ribbons in the HTML of a page."""
+    ribbons = page[max(0, page.find('class="stepper ribbons"')) :]
+    frames: dict[str, re.Match[str]] = {}
+    for found in FRAME.finditer(ribbons):
+        frames.setdefault(found[1], found)
     missing = [at for at in WORDS if at not in frames]
     if missing:
         raise ValueError(f"the page must hold drawings of the words {WORDS}, {missing} are missing")
@@ -86,4 +90,4 @@ def _list_keyframes() -> str:
 
 if __name__ == "__main__":
     site, file = map(Path, sys.argv[1:])
-    file.write_text(make_moving_picture((site / "index.html").read_text("utf-8")), "utf-8")
+    file.write_text(make_moving_picture((site / PAGE).read_text("utf-8")), "utf-8")

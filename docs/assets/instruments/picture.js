@@ -1,0 +1,73 @@
+/* The drawing of an instrument as a PNG: colours and type written into it, a title above it, and the
+   address below. */
+const SIZE = [1200, 630];
+const MARGIN = 40;
+const FACES = ["latin", "han"].map(
+  (name) => new URL(`../fonts/attention-words-${name}.woff2`, import.meta.url).href,
+);
+const STYLES = [
+  "fill",
+  "stroke",
+  "font-family",
+  "font-weight",
+  "font-size",
+  "opacity",
+  "paint-order",
+];
+
+export async function makePicture(svg, state) {
+  const copy = svg.cloneNode(true);
+  const parts = [...copy.querySelectorAll("*")];
+  [...svg.querySelectorAll("*")].forEach((one, i) => {
+    const style = getComputedStyle(one);
+    for (const name of STYLES) parts[i].style.setProperty(name, style.getPropertyValue(name));
+  });
+  const page = getComputedStyle(document.body);
+  const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
+  const scale = Math.min((SIZE[0] - 2 * MARGIN) / width, (SIZE[1] - 130) / height);
+  copy.setAttribute("width", 2 * scale * width);
+  copy.setAttribute("height", 2 * scale * height);
+  copy.removeAttribute("style");
+  copy.style.color = page.color;
+  copy.style.fontFamily = page.fontFamily;
+  const style = document.createElementNS("http://www.w3.org/2000/svg", "style");
+  style.textContent = (await Promise.all(FACES.map(describeFace))).join("");
+  copy.prepend(style);
+  const text = new XMLSerializer().serializeToString(copy);
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+  await image.decode();
+
+  const canvas = Object.assign(document.createElement("canvas"), {
+    width: SIZE[0],
+    height: SIZE[1],
+  });
+  const pen = canvas.getContext("2d");
+  pen.fillStyle = page.backgroundColor;
+  pen.fillRect(0, 0, ...SIZE);
+  pen.fillStyle = page.color;
+  pen.font = `600 30px ${page.fontFamily}`;
+  pen.fillText(readTitle(), MARGIN, 50, SIZE[0] - 2 * MARGIN);
+  pen.drawImage(image, (SIZE[0] - scale * width) / 2, 66, scale * width, scale * height);
+  pen.font = `19px ${page.fontFamily}`;
+  const address = location.href.replace(/^https?:\/\//, "");
+  const room = SIZE[0] - 3 * MARGIN - pen.measureText(address).width;
+  pen.fillText(state, MARGIN, SIZE[1] - 22, Math.max(room, 200));
+  pen.textAlign = "right";
+  pen.fillText(address, SIZE[0] - MARGIN, SIZE[1] - 22, SIZE[0] / 2);
+  return new Promise((done) => canvas.toBlob(done, "image/png"));
+}
+
+/* The heading without the link to itself. */
+function readTitle() {
+  const heading = document.querySelector("h1").cloneNode(true);
+  for (const one of heading.querySelectorAll(".headerlink")) one.remove();
+  return heading.textContent.trim();
+}
+
+/* A picture asks for no file: its fonts lie in it. */
+async function describeFace(url) {
+  const bytes = new Uint8Array(await (await fetch(url)).arrayBuffer());
+  const data = btoa(String.fromCharCode(...bytes));
+  return `@font-face{font-family:"Attention Words";src:url(data:font/woff2;base64,${data})}`;
+}

@@ -1,0 +1,291 @@
+"""Figures that are taken in hand, in a browser: what they show is what the package computes."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from lxml import etree
+from PIL import Image
+
+from attention_docs.figures import sentence_dial
+from attention_docs.softmax import softmax
+from tests.conftest import ROOT, each_language, needs_browser
+from tests.drawings import assert_text_fits
+from tests.test_browser import (
+    AXE,
+    WHOLE,
+    Visit,
+    find_colour_faults,
+    make_path,
+    measure_compressed,
+)
+
+FOLDER = ROOT / "docs" / "assets" / "instruments"
+MOST_LINES = {"instrument": 400}  # of what all share; the others have 120
+FIRST_VIEW = 200 * 1024
+AT_REST = """async () => {
+  await new Promise((done) => setTimeout(done, 400));
+  const { state, results } = document.querySelector(".instrument").instrument;
+  return [state, results, document.querySelector(".instrument .state").textContent];
+}"""
+
+
+def open_instrument(visit: Visit, path: str = "/", **options: Any) -> Any:
+    tab = visit(path, reduced_motion="reduce", **options)
+    tab.locator(".instrument").first.scroll_into_view_if_needed()
+    tab.wait_for_function("document.querySelector('.instrument').instrument")
+    return tab
+
+
+def find_visible(tab: Any, name: str) -> Any:
+    return tab.locator(f".instrument .{name}:visible")
+
+
+def find_middle(tab: Any, name: str = "handle", n: int = 0) -> tuple[float, float]:
+    box = find_visible(tab, name).nth(n).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def drag(tab: Any, across: float, down: float, n: int = 0) -> None:
+    x, y = find_middle(tab, n=n)
+    tab.mouse.move(x, y)
+    tab.mouse.down()
+    tab.mouse.move(x + across / 2, y + down / 2)
+    tab.mouse.move(x + across, y + down)
+    tab.mouse.up()
+
+
+def test_scripts_are_short_and_load_nothing_of_python() -> None:
+    scripts = sorted(FOLDER.glob("*.js"))
+    assert {"instrument", "sentence-dial"} <= {one.stem for one in scripts}
+    for script in scripts:
+        text = script.read_text(encoding="utf-8")
+        assert len(text.splitlines()) <= MOST_LINES.get(script.stem, 120), script.name
+        assert not re.search(r"pyodide|live/|https?://(?!www\.w3\.org)", text), script.name
+
+
+# --- the sentence of the first page ---------------------------------------------------------------
+
+TURNS = np.deg2rad([180.0, 120, 60, 0])
+KEYS = np.stack([np.cos(TURNS), np.sin(TURNS)], axis=1)
+VALUES = np.array([[1.0, 0], [0, 0], [0, 1], [0, 0]])
+# Words that ask, with a direction in degrees and a length: that of the build and nine others.
+STATES = [(4, 60, 6), (2, 180, 6), (4, 0, 0), (4, 61.5, 8), (2, 90, 3.25)]
+STATES += [(4, 240, 6), (2, 359.9, 0.4), (4, 120, 7.9), (2, 12.3, 5), (4, 200, 1.75)]
+
+
+def attend(turn: float, length: float) -> tuple[Any, Any]:
+    query = length * np.array([np.cos(np.deg2rad(turn)), np.sin(np.deg2rad(turn))])
+    weights = softmax(KEYS @ query)
+    return weights, weights @ VALUES
+
+
+@needs_browser
+def test_ten_states_are_those_of_the_package(visit: Visit) -> None:
+    """Each comes with its address, and stands there again after it."""
+    tab = open_instrument(visit)
+    state, results, _ = tab.evaluate(AT_REST)
+    assert state == {"word": 3, "turn": 60, "length": 6}
+    for word, turn, length in STATES:
+        tab.evaluate("hash => { location.hash = hash; }", f"#q={word},{turn},{length}")
+        state, results, told = tab.evaluate(AT_REST)
+        weights, output = attend(turn, length)
+        assert state["word"] == word - 1
+        np.testing.assert_allclose(results["weights"], weights, atol=1e-12, rtol=0)
+        np.testing.assert_allclose(results["output"], output, atol=1e-12, rtol=0)
+        shown = find_visible(tab, "stage .weight").all_text_contents()
+        assert shown == [f"{100 * one:.0f}%" for one in weights]
+        assert tab.url.endswith(f"#q={word},{turn:.1f},{length:.2f}")
+        decided = max(output) >= 0.5
+        kind = ["a verb", "a noun"][int(np.argmax(output))] if decided else "it cannot tell"
+        assert kind in told
+    for nonsense in ("#q=1,60,6", "#q=4,x,6", "#q=", "#q=4"):
+        tab.evaluate("hash => { location.hash = hash; }", nonsense)
+        assert tab.evaluate(AT_REST)[0]["word"] == 3
+
+
+SHAPES = """() => [...document.querySelectorAll(".instrument .stage svg *")]
+  .filter((one) => !one.closest(".length"))
+  .map((one) => [one.tagName, one.children.length ? "" : one.textContent,
+    ...["d", "x", "y", "cx", "cy", "opacity", "fill-opacity", "fill"]
+      .map((name) => one.getAttribute(name) ?? "")].join(" "))"""
+
+
+@needs_browser
+@each_language
+def test_the_script_begins_where_the_build_has_drawn(lang: str, visit: Visit) -> None:
+    plain = visit(make_path(lang, "index"), java_script_enabled=False)
+    assert plain.locator(".instrument .stage:visible svg").count() == 1
+    assert plain.locator(".instrument .state").is_visible()
+    tab = open_instrument(visit, make_path(lang, "index"))
+    drawn = tab.evaluate(SHAPES)
+    tab.evaluate(
+        "fetch(location.href).then((answer) => answer.text()).then((text) => {"
+        "window.published = new DOMParser().parseFromString(text, 'text/html'); })"
+    )
+    wanted = tab.evaluate(SHAPES.replace("document.query", "window.published.query"))
+    assert len(drawn) == len(wanted) > 60
+    for got, want in zip(drawn, wanted, strict=True):
+        numbers = [[float(n) for n in re.findall(r"-?\d*\.?\d+", one)] for one in (got, want)]
+        assert numbers[0] == pytest.approx(numbers[1], abs=0.02), (got, want)
+        assert re.sub(r"[-\d. ]", "", got) == re.sub(r"[-\d. ]", "", want)
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_query_follows_pointer_and_keys(width: int, visit: Visit) -> None:
+    tab = open_instrument(visit, width=width)
+    x, y = find_middle(tab)
+    drag(tab, -60, -10)
+    state, results, told = tab.evaluate(AT_REST)
+    moved = find_middle(tab)
+    # It is where the pointer is, or on the rim in its direction.
+    (cx, cy), radius = tab.evaluate("""() => {
+      const stage = [...document.querySelectorAll(".stage")].find((one) => one.checkVisibility());
+      const { centre, radius } = JSON.parse(stage.dataset.places);
+      const box = stage.querySelector("svg").getBoundingClientRect();
+      const unit = box.width / stage.querySelector("svg").viewBox.baseVal.width;
+      return [[box.x + unit * centre[0], box.y + unit * centre[1]], unit * radius];
+    }""")
+    aim = np.array([x - 60 - cx, y - 10 - cy])
+    aim *= min(1, radius / np.hypot(*aim))
+    assert moved == pytest.approx((cx + aim[0], cy + aim[1]), abs=1.5)
+    np.testing.assert_allclose(results["weights"], attend(state["turn"], state["length"])[0])
+    assert "#q=4," in tab.url
+    turn, length = state["turn"], min(state["length"], 8)
+    find_visible(tab, "handle").focus()
+    tab.keyboard.press("ArrowRight")
+    tab.keyboard.press("ArrowDown")
+    state, _, again = tab.evaluate(AT_REST)
+    assert state["turn"] == pytest.approx(turn - 5)
+    assert state["length"] == pytest.approx(length - 0.5)
+    said = find_visible(tab, "handle").get_attribute("aria-valuetext")
+    assert said == f"{state['turn']:.0f}°, length {state['length']:.1f}"
+    line = tab.locator(".instrument .state")
+    assert line.get_attribute("aria-live") == "polite"
+    assert told != again or "cannot" in told
+    find_visible(tab, "spot").first.click()
+    state, _, told = tab.evaluate(AT_REST)
+    assert state == {"word": 1, "turn": 180, "length": 6}
+    assert told == "saw₁ gives 95% of its attention to I: a verb, it sees."
+    assert [one.get_attribute("aria-pressed") for one in find_visible(tab, "spot").all()] == [
+        "true",
+        "false",
+    ]
+
+
+@needs_browser
+def test_a_finger_turns_it_and_scrolls_beside_it(visit: Visit) -> None:
+    tab = open_instrument(visit, width=390, has_touch=True, is_mobile=True)
+    sizes = [one.bounding_box() for one in find_visible(tab, "handle").all()]
+    sizes += [one.bounding_box() for one in find_visible(tab, "spot").all()]
+    sizes += [one.bounding_box() for one in tab.locator(".instrument-tools button").all()]
+    assert min(min(box["width"], box["height"]) for box in sizes) >= 40
+    action = "one => getComputedStyle(one).touchAction"
+    assert find_visible(tab, "handle").evaluate(action) == "none"
+    assert tab.locator(".stage.narrow").evaluate(action) == "auto"
+    x, y = find_middle(tab, "field")
+    tab.touchscreen.tap(x - 40, y)
+    assert tab.evaluate(AT_REST)[0]["turn"] == pytest.approx(180, abs=3)
+
+
+@needs_browser
+def test_the_hand_glides_where_motion_is_welcome(visit: Visit) -> None:
+    moves = {}
+    for motion in ("reduce", "no-preference"):
+        tab = visit("/", reduced_motion=motion)
+        tab.wait_for_function("document.querySelector('.instrument').instrument")
+        find_visible(tab, "spot").first.click()
+        moves[motion] = tab.evaluate("""async () => {
+          const seen = new Set();
+          for (let n = 0; n < 12; n += 1) {
+            await new Promise((done) => requestAnimationFrame(done));
+            seen.add(document.querySelector(".instrument").instrument.state.turn);
+          }
+          return [...seen];
+        }""")
+        tab.wait_for_timeout(700)
+        assert tab.evaluate(AT_REST)[0]["turn"] == 180
+    assert set(moves["reduce"]) <= {60, 180}
+    assert len(moves["no-preference"]) > 2
+    assert all(60 <= turn <= 180 for turn in moves["no-preference"])
+
+
+@needs_browser
+@each_language
+def test_a_picture_is_saved(lang: str, visit: Visit) -> None:
+    tab = open_instrument(visit, make_path(lang, "index"))
+    drag(tab, -30, 5)
+    with tab.expect_download() as waiting:
+        tab.locator(".instrument-tools button").nth(1).click()
+    assert waiting.value.suggested_filename == "sentence-dial.png"
+    image = Image.open(io.BytesIO(waiting.value.path().read_bytes())).convert("RGB")
+    assert image.size == (1200, 630)
+    pixels = np.asarray(image).astype(int)
+    red = (np.abs(pixels - [0xC6, 0x28, 0x28]) <= 3).all(axis=2)
+    yellow = (np.abs(pixels - [0xF7, 0xD0, 0x46]) <= 3).all(axis=2)
+    assert min(red.sum(), yellow.sum()) > 500
+    dark = pixels.sum(axis=2) < 300
+    for title_or_address in (dark[20:60], dark[600:]):
+        assert title_or_address.sum() > 200
+
+
+@needs_browser
+@each_language
+def test_everyone_can_use_it_in_any_state(lang: str, visit: Visit) -> None:
+    tab = open_instrument(visit, make_path(lang, "index") + "#q=2,75,2.5")
+    tab.add_style_tag(content=WHOLE)
+    tab.evaluate(AXE_SCRIPT)
+    for width, scheme in ((1280, "light"), (390, "dark")):
+        tab.set_viewport_size({"width": width, "height": 800})
+        tab.emulate_media(color_scheme=scheme)
+        tab.evaluate(AT_REST)
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert tab.evaluate(AXE) == []
+        assert not find_colour_faults(tab, scheme)
+
+
+@needs_browser
+@each_language
+def test_the_first_view_is_light_and_the_model_is_near(
+    lang: str, visit: Visit, address: str
+) -> None:
+    tab = visit()
+    answers: list[Any] = []
+    tab.on("response", lambda answer: answers.append(answer))
+    tab.set_viewport_size({"width": 1280, "height": 800})
+    tab.goto(address + make_path(lang, "index"), wait_until="networkidle")
+    weight = sum(map(measure_compressed, answers))
+    assert weight <= FIRST_VIEW, weight
+    assert not [one.url for one in answers if re.search("pyodide|live/smollm2|package", one.url)]
+    assert tab.locator("#model").bounding_box()["y"] < 800
+    tab.locator(".next-token").scroll_into_view_if_needed()
+    tab.wait_for_selector(".next-bars li")
+
+
+def test_shapes_that_do_not_fit_are_refused() -> None:
+    good = {
+        "keys": [[1, 0], [0, 1]],
+        "queries": [[0, 1], [1, 0]],
+        "values": [[1, 0], [0, 1]],
+        "weights": [[0.5, 0.5]] * 2,
+        "outputs": [[0.5, 0.5]] * 2,
+    }
+    names: Any = {"names": ["verb", "noun"], "kinds": ["a verb", "a noun"], "unsure": "?"}
+
+    def make(**changed: Any) -> Any:
+        return sentence_dial(["I", "saw"], **{**good, **changed}, **names, askers=[1], first=1)
+
+    for svg in re.findall("<svg.*?</svg>", make().svg("en"), re.S):
+        assert_text_fits(etree.fromstring(svg), 14)
+    with pytest.raises(ValueError, match=r"keys must be unit vectors, got"):
+        make(keys=[[2, 0], [0, 1]])
+    with pytest.raises(ValueError, match=r"values must be \(2, 2\), got"):
+        make(values=[[1, 0]])
+    with pytest.raises(ValueError, match=r"weights must be \(2, 2\), got"):
+        make(weights=[[1, 0]])

@@ -30,7 +30,6 @@ from attention_docs.figures import (
     flow,
     heatmap,
     histogram,
-    hull,
     line_chart,
     numbered,
     plane,
@@ -174,15 +173,6 @@ def examples() -> dict[str, Figure]:
             {"raw": rng.normal(size=2000) * 8, "/√d_k": rng.normal(size=2000)},
             np.linspace(-20, 20, 41),
             xlabel="score",
-        ),
-        "hull": hull(
-            [[4, 0], [0, 0], [1, 1], [0, 4]],
-            [0.5, 0.25, 0.125, 0.125],
-            [2.125, 0.625],
-            names=["token 1", "saw", "a", "the last word"],
-            xlabel="for verb",
-            ylabel="for noun",
-            spec=".3f",
         ),
         "dials": dials(
             [[0, 0, 0], [5, 0.5, 0.05]],
@@ -1132,21 +1122,6 @@ def test_arrows_end_at_their_vectors_and_drop_perpendiculars():
     )
 
 
-def test_hull_is_around_its_points():
-    """The corners of the area are the outermost points; lines lead from all to the average."""
-    shapes = [one.get("d") for one in parse_drawing(FIGURES["hull"], "en").iter("{*}path")]
-    area = next(one for one in shapes if one.endswith("z") and one.count("L") == 2)
-    corners = {tuple(map(float, one.split())) for one in re.split("[ML]", area[1:-1])}
-    lines = [re.split("[ML]", one[1:]) for one in shapes if one.count("L") == 1 and "z" not in one]
-    starts = [tuple(map(float, one[0].split())) for one in lines]
-    assert len(starts) == 4
-    assert corners == {starts[0], starts[1], starts[3]}  # the third lies inside
-    (end,) = {one[1] for one in lines}
-    weights = (0.5, 0.25, 0.125, 0.125)
-    middle = [sum(w * p[c] for w, p in zip(weights, starts, strict=True)) for c in (0, 1)]
-    assert [float(one) for one in end.split()] == pytest.approx(middle, abs=0.02)
-
-
 # Languages.
 
 
@@ -1306,26 +1281,6 @@ I2 = [[1.0, 0.0], [0.0, 1.0]]
         ),
         (lambda: dials([[1]], [[1]], columns=["a", "b"]), "there must be 1 columns, got 2"),
         (lambda: histogram({"a": [1]}, [1, 0], xlabel="x"), r"2 and rise, got \[1.0, 0.0\]"),
-        (
-            lambda: hull([[0, 0], [1, 0]], [0.5, 0.5], [0.5, 0], names="ab", xlabel="", ylabel=""),
-            r"points must spread along both axes, got \[\[0, 0\], \[1, 0\]\]",
-        ),
-        (
-            lambda: hull([[0, 0, 1]], [1], [0, 0], names="a", xlabel="", ylabel=""),
-            r"points must be \(n, 2\), got \[\[0, 0, 1\]\]",
-        ),
-        (
-            lambda: hull(I2, [0.5, 0.75], [0.5, 0.75], names="ab", xlabel="", ylabel=""),
-            r"weights must be 2, at least 0, with sum 1, got \[0.5, 0.75\]",
-        ),
-        (
-            lambda: hull(I2, [0.5, 0.5], [0.5, 1], names="ab", xlabel="", ylabel=""),
-            r"output must be \[0.5, 0.5\], got \[0.5, 1.0\]",
-        ),
-        (
-            lambda: hull(I2, [0.5, 0.5], [0.5, 0.5], names="a", xlabel="", ylabel=""),
-            "names must be 2, one a point, got 1",
-        ),
         (
             lambda: histogram({"a": [5]}, [0, 1], xlabel="x"),
             "series 'a' must have samples between 0.0 and 1.0, got 0",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from fractions import Fraction
 from math import sqrt
@@ -351,19 +350,13 @@ def test_per_token(chapter):
     assert chapter.matrix("per-token", "") == [kinds[word] for word in ("I", "saw", "a", "saw")]
 
 
-def test_turned_weights(chapter):
-    """Every frame of the control: its shares, its weights, and the output, which they equal."""
-    frames = chapter.frames("turn")
-    settings = [" ".join(at) for at in itertools.product("123", repeat=3)]
-    assert [frame.at for frame in frames] == settings
-    for frame in frames:
-        shares = [4 ** (int(one) - 1) for one in frame.at.split()]
-        weights = [Fraction(one, sum(shares)) for one in shares]
-        described = [vector_of(one) for one in re.findall(r"\[[^\]]*\]", frame.caption)]
-        assert described[0] == shares
-        assert_printed(described[1], weights, 2)
-        assert_printed(described[2], [weights[0], weights[2]], 2)
-        assert weights[0] + weights[2] < 1
+def test_the_output_to_drag(chapter):
+    """It begins at a quarter of two corners and one half of the third."""
+    shares = barycentric(Fraction(1, 4), Fraction(1, 2))
+    assert shares == [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]
+    said = chapter.figure("turn")
+    assert "Weights: I 0.25, saw 0.25, a 0.50. Output [0.25, 0.50]." in said
+    assert "I [1, 0], saw [0, 0], a [0, 1]" in said
 
 
 def test_outside(chapter):

@@ -1,9 +1,9 @@
 """Tensors to figures: inline SVG with an alternative text, in any language that has words.
 
 A kind of figure is a module, with its public function, its drawing and its text: `heatmaps`,
-`products`, `flows`, `diagrams`, `line_charts`, `bar_charts`, `histograms`, `clocks`, `hulls`,
-`planes`, `ribbons`, `sentence_dial`, `steppers`, `steps`, `tables`; `groups`: several side by side.
-Below them:
+`products`, `flows`, `diagrams`, `line_charts`, `bar_charts`, `histograms`, `clocks`,
+`planes`, `ribbons`, `steppers`, `steps`, `tables`; `groups`: several side by side; to take in hand
+`sentence_dial`, `softmax_bars`, `draggable_hull`, `word_clocks`. Below them:
 
 - `instruments`: the base class of figures that a script moves
 - `ties`: the drawing of one word of `ribbons`
@@ -24,20 +24,22 @@ more than NumPy.
 from attention_docs.figures.bar_charts import bar_chart
 from attention_docs.figures.clocks import dials
 from attention_docs.figures.diagrams import diagram
+from attention_docs.figures.draggable_hull import draggable_hull
 from attention_docs.figures.figure import Figure, numbered
 from attention_docs.figures.flows import flow
 from attention_docs.figures.groups import beside
 from attention_docs.figures.heatmaps import heatmap
 from attention_docs.figures.histograms import histogram
-from attention_docs.figures.hulls import hull
 from attention_docs.figures.line_charts import line_chart
 from attention_docs.figures.planes import plane
 from attention_docs.figures.products import product
 from attention_docs.figures.ribbons import ribbons
 from attention_docs.figures.sentence_dial import sentence_dial
+from attention_docs.figures.softmax_bars import softmax_bars
 from attention_docs.figures.steppers import Frame, slider, stepper
 from attention_docs.figures.steps import eight_steps
 from attention_docs.figures.tables import table
+from attention_docs.figures.word_clocks import word_clocks
 
 __all__ = [
     "Figure",
@@ -46,11 +48,11 @@ __all__ = [
     "beside",
     "diagram",
     "dials",
+    "draggable_hull",
     "eight_steps",
     "flow",
     "heatmap",
     "histogram",
-    "hull",
     "line_chart",
     "numbered",
     "plane",
@@ -58,6 +60,8 @@ __all__ = [
     "ribbons",
     "sentence_dial",
     "slider",
+    "softmax_bars",
     "stepper",
     "table",
+    "word_clocks",
 ]

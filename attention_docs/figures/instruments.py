@@ -56,7 +56,9 @@ class Instrument(Figure):
             f"{svg_document(*one.drawing, self.describe(lang))}</div>"
             for one in self.list_layouts(lang)
         )
-        words = {**lang.locale["figures"]["instruments"], **self.list_words(lang)}
+        comma = lang.locale["figures"]["sentences"]["list"]
+        shared = lang.locale["figures"]["instruments"]
+        words = {"comma": comma, **shared, **self.list_words(lang)}
         return (
             f'<div class="instrument {self.name}" data-instrument="{self.name}" '
             f'data-numbers="{_pack(self.list_numbers())}" data-words="{_pack(words)}">{drawings}'

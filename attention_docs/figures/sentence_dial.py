@@ -283,7 +283,7 @@ class SentenceDial(Instrument):
             bar = outline("M", left, at - 0.8 * f.label, "h", long * value, "v", f.label, "H", left)
             body += path(bar + "z", fill=KINDS[k], **{"class": "bar"})
             shown = element("text", format_value(value, ".2f"), x=left + long * value + 6, y=at)
-            body += group(shown, font_size=f.label, **{"class": "amount"})
+            body += group(shown, font_size=f.label, text_anchor="start", **{"class": "amount"})
         ink = KINDS[self.output.index(best)] if best >= DECIDED else INK
         label = self._judge(lang)
         size = f.label + (0 if f is NARROW else 7)

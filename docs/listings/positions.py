@@ -1,6 +1,6 @@
 """Why attention does not see the order, and how it is told."""
 
-# --8<-- [start:order]
+# --8<-- [start:scrub]
 from math import cos, log, pi, sin
 
 import numpy as np
@@ -17,6 +17,7 @@ from attention_docs.figures import (
     ribbons,
     stepper,
     table,
+    word_clocks,
 )
 from attention_docs.masking import causal_mask
 from attention_docs.positions import (
@@ -38,7 +39,11 @@ from attention_docs.sequences import (
 from attention_docs.softmax import softmax
 from attention_docs.text import check, number, text
 
+told = ["dog", "bites", "man", "and", "man", "bites", "dog", "back"]
+word_clocks(told, frequencies(8, 100.0), places=(0, 2))
+# --8<-- [end:scrub]
 
+# --8<-- [start:order]
 def agree(a, b):
     """Whether two arrays differ nowhere by more than 1e-12."""
     return a.shape == b.shape and bool(np.abs(a - b).max() < 1e-12)

@@ -3,7 +3,7 @@
 # --8<-- [start:per-token]
 import numpy as np
 
-from attention_docs.figures import Frame, heatmap, hull, line_chart, ribbons, stepper, table
+from attention_docs.figures import draggable_hull, heatmap, line_chart, ribbons, table
 from attention_docs.sequences import (
     EMBEDDINGS,
     POSITIONS,
@@ -180,24 +180,16 @@ table(
 
 # --8<-- [start:turn]
 corners = np.array([[1.0, 0], [0, 0], [0, 1]])  # (3, 2)
-frames = []
-steps = [1, 4, 16]
-for at in np.ndindex(3, 3, 3):
-    shares = np.array([steps[i] for i in at], dtype=float)
-    turned = shares / shares.sum()
-    mixed = turned @ corners
-    drawn = hull(
-        corners,
-        turned,
-        mixed,
-        names=["I", "saw", "a"],
-        xlabel="for verb",
-        ylabel="for noun",
-    )
-    label = f"Shares {text(shares, '.0f')}"
-    caption = f"Weights {text(turned, '.2f')}, output {text(mixed, '.2f')}."
-    frames.append(Frame(tuple(str(one + 1) for one in at), label, (drawn,), caption))
-stepper("hull", [(word, list(map(str, steps))) for word in ("I", "saw", "a")], frames)
+turned = np.array([0.25, 0.25, 0.5])
+mixed = turned @ corners
+draggable_hull(
+    corners,
+    turned,
+    mixed,
+    names=["I", "saw", "a"],
+    xlabel="for verb",
+    ylabel="for noun",
+)
 # --8<-- [end:turn]
 
 

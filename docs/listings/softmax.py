@@ -1,13 +1,13 @@
 """Softmax: what it does to scores and to gradients."""
 
-# --8<-- [start:control]
+# --8<-- [start:pull]
 from fractions import Fraction
 from math import erf, exp, log, sqrt
 
 import numpy as np
 
 from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE
-from attention_docs.figures import Frame, bar_chart, heatmap, line_chart, numbered, stepper, table
+from attention_docs.figures import Frame, bar_chart, heatmap, line_chart, numbered, softmax_bars, stepper, table
 from attention_docs.score_functions import dot
 from attention_docs.softmax import (
     entropy,
@@ -19,8 +19,10 @@ from attention_docs.text import check, number
 
 queries, keys, values = INPUTS @ W_QUERY, INPUTS @ W_KEY, INPUTS @ W_VALUE
 example = np.array([1.0, 1.0, 1.0, 5.0])
+softmax_bars(example, softmax(example))
+# --8<-- [end:pull]
 
-
+# --8<-- [start:control]
 def one_leads(gap, n, tau=1):
     """Weights of n keys: one leads, the others tie."""
     return tempered_softmax(np.append(np.zeros(n - 1), gap), tau)

@@ -125,6 +125,8 @@ class Stage {
 export class Instrument {
   constructor(root) {
     this.root = root;
+    for (const one of root.querySelectorAll(".handle, .field, .spot, .instrument-tools"))
+      one.remove();
     this.numbers = JSON.parse(root.dataset.numbers);
     this.words = JSON.parse(root.dataset.words);
     this.stages = [...root.querySelectorAll(".stage")].map((one) => new Stage(one));
@@ -321,7 +323,9 @@ const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDow
 
 /* Let a figure of the page be taken in hand. */
 export async function start(root) {
-  const { begin } = await import(`./${root.dataset.instrument}.js`);
+  const name = root.dataset.instrument;
+  if (!/^[a-z-]+$/.test(name)) return; // of this folder
+  const { begin } = await import(`./${name}.js`);
   const instrument = new Instrument(root);
   begin(instrument);
   root.instrument = instrument; // for whoever asks what it shows

@@ -119,6 +119,8 @@ export class Output {
     this.drawing.parentElement.hidden = !this.drawing.childNodes.length;
     this.painted = shown;
     this.restoreControls(controls, Boolean(moved));
+    for (const root of this.drawing.querySelectorAll(".instrument"))
+      import("../instruments/instrument.js").then(({ start }) => start(root));
   }
 
   /* A stepper stays where the reader has put it. */

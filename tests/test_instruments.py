@@ -408,7 +408,7 @@ def test_drawings_of_chapters_are_checked() -> None:
         assert_text_fits(etree.fromstring(svg), 14)
     with pytest.raises(ValueError, match="weights must be 2 with sum 1, got"):
         softmax_bars([0, 0], [0.5, 0.6])
-    with pytest.raises(ValueError, match="scores must be up to 4 from −2 to 8"):
+    with pytest.raises(ValueError, match="scores must be up to 4 from -2 to 8"):
         softmax_bars([9], [1])
     with pytest.raises(ValueError, match=r"output must be the average"):
         draggable_hull(CORNERS, [0.2, 0.3, 0.5], [0.2, 0.4], names="abc", xlabel="x", ylabel="y")

@@ -18,7 +18,7 @@ from attention_docs.figures.svg import INK, css_colour, element, group, outline,
 WIDTH, HEIGHT, LABEL = 480, 302, 17
 LEFT, PITCH, COLUMN = 62, 88, 44  # middle of the first column; from column to column
 LOW, HIGH = -2.0, 8.0  # of the scores
-TOP, BOTTOM = 26, 196  # where these stand
+TOP, BOTTOM = 40, 196  # where these stand
 BAR = (18, 250, 444, 46)  # the one that is full: left, top, width, height
 RULE = (426, 40, 182)  # of the temperature: across, its ends
 HOTTEST = 4.0  # and its inverse is the coldest

@@ -224,6 +224,16 @@ COUNT = torch.tensor([[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 2]], dtype=torch.flo
 BACK = [2, 1, 0]
 
 
+def test_words_to_scrub(chapter):
+    """Two words two positions apart; from hand to hand the frequency falls by √10."""
+    angles = [2 / mpmath.sqrt(10) ** i for i in range(4)]
+    cosines = [mpmath.cos(angle) for angle in angles]
+    said = chapter.figure("scrub")
+    shown = [f"{float(one):.2f}".replace("-", "−") for one in (*cosines, sum(cosines))]
+    assert f"between them: {', '.join(shown[:4])}." in said
+    assert said.endswith(f"2.0 apart: the dot product is {shown[4]}.")
+
+
 def test_order(chapter):
     """The two boxes of the figure, cell by cell."""
     there = eight_steps(THREE).numpy()

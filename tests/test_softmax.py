@@ -234,6 +234,15 @@ def compute_leader_weight(gap, n, tau=1):
     return softmax_of([0] * (n - 1) + [gap], tau)[-1]
 
 
+def test_scores_to_pull(chapter):
+    """A lead of 4 over three others."""
+    powers = [mpmath.exp(score) for score in (1, 1, 1, 5)]
+    shares = [f"key {i} {float(p / sum(powers)):.3f}" for i, p in enumerate(powers, start=1)]
+    said = chapter.figure("pull")
+    assert said.startswith("Scores: 1.0, 1.0, 1.0, 5.0; temperature 1.")
+    assert ", ".join(shares) in said
+
+
 @each_language
 def test_control(page, lang):
     softmax = page(lang, "softmax")

@@ -187,10 +187,11 @@ def right_answers(model):
     return (logits[:, -1].argmax(axis=-1) == new_chats[:, -2]).mean()
 
 
-STARTS, BEST = range(3), "pre-trained, answers count"
+STARTS = range(3)
+BEST, ALL = "pre-trained, answers count", "pre-trained, all tokens count"
 ways = {
     BEST: (True, count_answers),
-    "pre-trained, all tokens count": (True, count_all),
+    ALL: (True, count_all),
     "not pre-trained, answers count": (False, count_answers),
 }
 right, stories_after = {name: [] for name in ways}, {name: [] for name in ways}

@@ -29,7 +29,7 @@ def test_map(chapter):
     assert_printed(chapter.array("map", 1), WEIGHTS)
     assert_printed(chapter.array("map", 2), OUTPUTS)
     said = [f"{float(x):.4f}" for x in (WEIGHTS[3][2], *OUTPUTS[3], WEIGHTS[1][0])]
-    scores = [f"{int(SCORES[3][j])}".replace("-", "−") for j in (2, 1, 0)]
+    scores = [str(int(SCORES[3][j])) for j in (2, 1, 0)]
     vector = f"[{said[1]}, {said[2]}]"
     assert chapter.values("map") == ["6", *scores, said[0], vector, said[3]]
 

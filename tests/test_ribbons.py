@@ -280,6 +280,7 @@ def test_the_picture_is_complete_until_a_stage_is_chosen(visit: Any) -> None:
 @needs_browser
 def test_without_scripts_the_first_drawing_stands_there_complete(visit: Any) -> None:
     tab = visit(PAGE, java_script_enabled=False)
+    tab.locator("#out-saw-weights").scroll_into_view_if_needed()
     frames = tab.locator("#out-saw-weights .frame")
     shown = [frames.nth(n).is_visible() for n in range(4)]
     assert shown == [False, False, False, True]

@@ -16,7 +16,7 @@ DOCUMENTATION = "assets/_mkdocstrings.css"
 """What pages of modules need besides; the template asks for it there."""
 
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
-REMARK = re.compile(r"^ *//[^\n]*\n|^/\*.*?\*/\n", re.M | re.S)  # of a script, in lines of its own
+REMARK = re.compile(r"^ *//[^\n]*\n|^ */\*.*?\*/\n", re.M | re.S)  # of a script, in lines of its own
 JOINT = re.compile(r" ?([{;}])\n")  # where a sheet needs no line of its own
 INDENT = re.compile(r"\s*\n\s*")
 
@@ -35,7 +35,8 @@ def write_styles(stage: Path, docs: Path, sheets: list[str]) -> None:
     """
     if sheets:
         write_text(stage / NAME, join_sheets(docs, sheets))
-    for script in sorted((stage / "assets").glob("*.js")):
+    scripts = [*(stage / "assets").glob("*.js"), *(stage / "assets" / "instruments").glob("*.js")]
+    for script in sorted(scripts):
         write_text(script, REMARK.sub("", script.read_text("utf-8")))
     for picture in sorted((docs / "assets").glob("*.svg")):
         write_text(stage / "assets" / picture.name, resolve_colours(picture.read_text("utf-8")))

@@ -294,7 +294,7 @@ export class Instrument {
       made.addEventListener("click", press);
       return made;
     };
-    const tools = make("p", { class: "instrument-tools" });
+    const tools = make("div", { class: "instrument-tools" });
     tools.append(button(reset, () => this.glide(this.start)));
     if (canSave) tools.append(button(save, () => this.savePicture()));
     if (this.address && navigator.clipboard)

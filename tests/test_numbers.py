@@ -25,7 +25,7 @@ def test_the_counts_of_the_whole_site(numbers_json):
         **{"outputs": kinds.count("output"), "values": kinds.count("inline")},
         "steps": 16,  # of rounding: run/block.py
         **{"results": len(boxes), "computed": sum("uncomputed:" not in box for box in boxes)},
-        "proved": sum("proved:" in box for box in boxes),
+        "proved": sum(" proved:" in box for box in boxes),
     }
     got = {name: shown[f"site.{name}"] for name in counts}
     assert got == {name: str(number) for name, number in counts.items()}

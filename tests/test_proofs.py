@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
+from functools import cache
 from pathlib import Path
 
 import lxml.html
 import pytest
 
-from attention_docs.site import proofs
+from attention_docs.site import proof_steps, proofs
 from attention_docs.site.read.reader import read_page
+from attention_docs.site.read.settings import read_settings
+from attention_docs.site.render.derivations import add_proof_lines
 from tests.conftest import LANGUAGES, ROOT
 
 COQ = shutil.which("coqc") is not None or bool(os.environ.get("REQUIRE_COQ"))
@@ -46,6 +50,8 @@ def project(tmp_path) -> Path:
     (folder / "a.v").write_text(FIRST)
     said = {"statement": "forall x", "definitions": ["Definition twice"], "axioms": []}
     certificate = {"coq": "8", "sources": proofs.hash_sources(tmp_path)}
+    (tmp_path / proofs.STEPS).write_text("{}")
+    certificate["steps"] = hashlib.sha256(b"{}").hexdigest()
     certificate["theorems"] = {"a.shift": said}
     (tmp_path / proofs.CERTIFICATE).write_text(json.dumps(certificate))
     (tmp_path / "docs" / "en").mkdir()
@@ -85,6 +91,11 @@ def test_a_changed_source_without_a_certificate(project):
     assert "make proofs" in find_faults(project)
 
 
+def test_steps_that_are_not_those_of_the_certificate(project):
+    (project / proofs.STEPS).write_text('{"a": {}}')
+    assert "steps.json" in find_faults(project)
+
+
 @pytest.mark.parametrize(
     ("field", "value"), [("statement", "forall y"), ("definitions", ["Definition thrice"])]
 )
@@ -100,7 +111,7 @@ def test_a_box_reworded(project):
 
 @pytest.fixture
 def coq_project(project) -> Path:
-    shutil.copy(ROOT / proofs.FOLDER / proofs.BASE, project / proofs.FOLDER)
+    shutil.copy(ROOT / proofs.FOLDER / "Basics.v", project / proofs.FOLDER)
     return project
 
 
@@ -111,9 +122,18 @@ def rewrite(root: Path, old: str, new: str) -> None:
 
 @needs_coq
 def test_what_the_kernel_says(coq_project):
-    got = proofs.check_proofs(coq_project)["theorems"]["a.shift"]
+    certificate, steps = proofs.check_proofs(coq_project)
+    got = certificate["theorems"]["a.shift"]
     assert got["statement"] == "forall x : R, 0 < x -> x < twice x"
     assert got["definitions"] == ["Definition twice (x : R) : R := 2 * x."]
+    said, *sentences = proof_steps.unpack(steps)["a"]["shift"]
+    assert said[0] == "Theorem shift : forall x : R, 0 < x -> x < twice x."
+    line = "=" * 28
+    assert sentences == [
+        ("intros.", f"  x : R\n  H : 0 < x\n  {line}\n  x < twice x"),
+        ("unfold twice.", f"  x : R\n  H : 0 < x\n  {line}\n  x < 2 * x"),
+        ("lra.", "No more goals."),
+    ]
 
 
 @needs_coq
@@ -143,7 +163,73 @@ def test_an_axiom_of_its_own(coq_project):
 @needs_coq
 def test_coq_confirms_the_certificate():
     """All proofs are checked again from nothing."""
-    assert proofs.check_proofs(ROOT) == proofs.read_certificate(ROOT)
+    certificate, steps = proofs.check_proofs(ROOT)
+    assert certificate == proofs.read_certificate(ROOT)
+    assert steps == (ROOT / proofs.STEPS).read_text("utf-8")
+
+
+def test_lines_of_a_derivation(tmp_path):
+    path = tmp_path / "a.v"
+    path.write_text(
+        "Proof. intro x.\n  first; (* comment *)  (* sum: 1 *)\n    [more|].  (* sum: 1 *)\n"
+        "  second.  (* sum: 2 *)\n"
+    )
+    lines = proof_steps.find_lines([path])
+    assert lines == {"a": {"sum": ["first; (* comment *)\n[more|].", "second."]}}
+
+
+@pytest.mark.parametrize("proof", [[], ["one."], ["one.", "two.", "three."]])
+def test_a_derivation_and_its_proof_have_as_many_lines(proof):
+    rows = '<div class="lines"><div class="step">a</div><div class="step">b</div></div>'
+    with pytest.raises(ValueError, match=f"has 2 lines, its proof has {len(proof)}"):
+        add_proof_lines(rows, proof)
+
+
+RESULTS = [
+    (source.stem, one.id, dict(one.options))
+    for source in sorted((ROOT / "docs" / "en").glob("*.md"))
+    for one in read_page(source, ROOT).passages
+    if one.kind == "result"
+]
+
+
+def test_every_result_is_proved_or_says_why_not():
+    reasons = {f"{slug}#{box}": one.get("unproved") for slug, box, one in RESULTS}
+    unclear = [f"{s}#{b}" for s, b, one in RESULTS if ("proved" in one) == ("unproved" in one)]
+    assert unclear == []
+    first_part = read_settings(ROOT).navigation.path
+    open_ = [place for place, why in reasons.items() if why == "open"]
+    assert [place for place in open_ if place.partition("#")[0] in first_part] == []
+    assert sum("proved" in one for *_, one in RESULTS) >= 60
+
+
+@cache
+def parse_page(folder: Path) -> lxml.html.HtmlElement:
+    return lxml.html.parse(folder / "index.html")
+
+
+def read_steps(folder: Path, address: str, name: str) -> bool:
+    """Whether a fold of the page of proofs holds all sentences of a proof, with their goals."""
+    (place,) = parse_page(folder).xpath(f"//*[@id='{address}']")
+    chapter, _, theorem = name.partition(".")
+    shown = [
+        (one.findtext("summary"), one.findtext("pre").rpartition("====")[2])
+        for one in place.xpath(".//*[@class='proof-steps']/details")
+    ]
+    steps = proofs.read_steps(ROOT)[chapter][theorem]
+    return shown == [(sentence, goals.rpartition("====")[2]) for sentence, goals in steps]
+
+
+def test_coq_lines_stand_below_the_lines_of_the_derivation(site):
+    lines = [one for proof in proofs.read_lines(ROOT)["scaling"].values() for one in proof]
+    for lang in LANGUAGES:
+        tree = parse_page((site if lang == LANGUAGES[0] else site / lang) / "scaling")
+        shown = tree.xpath("//*[contains(@class, 'formula')]//code[@class='coq']")
+        assert sorted(one.text_content() for one in shown) == sorted(lines)
+        assert len(shown) == 12
+        rows = [one for one in shown if one.getparent().get("class") == "step"]
+        assert [len(one.getparent().find_class("coq")) for one in rows] == [1] * 10
+        assert tree.xpath("//label[@class='coq-switch']/input[@type='checkbox']")
 
 
 def test_readers_see_the_statement_of_every_theorem(site):
@@ -160,5 +246,7 @@ def test_readers_see_the_statement_of_every_theorem(site):
                 assert place.find_class("machine")
                 for name in names.split():
                     assert theorems[name]["statement"] in place.text_content()
+                    (link,) = place.xpath(".//a[contains(@href, 'proofs/#')]/@href")
+                    assert read_steps(folder / "proofs", link.partition("#")[2], name)
                     shown.add(name)
     assert shown == theorems.keys()

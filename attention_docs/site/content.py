@@ -189,8 +189,11 @@ class Content:
         self._compare_entries()
         self.failures += proofs.find_faults(self.root, list(self.pages[self.written[0]].values()))
         theorems = proofs.read_certificate(self.root)["theorems"]
+        lines = proofs.read_lines(self.root)
         for page in self.all:
-            page.theorems = theorems
+            page.theorems, page.proof_lines = theorems, lines.get(page.slug, {})
+            if page.asks_for("proofs"):
+                page.proof_steps = proofs.read_steps(self.root)
 
     def add_pages(self, slugs: Iterable[str]) -> list[Page]:
         """Read some pages in all languages; what is wrong with each stands in it alone."""

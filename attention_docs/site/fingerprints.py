@@ -10,6 +10,7 @@ from pathlib import Path
 from attention_docs.colours import name_colour, read_palette
 from attention_docs.locales import read_locale
 from attention_docs.site.content import Content
+from attention_docs.site.proofs import STEPS
 from attention_docs.site.publish.catalogue import Catalogue
 from attention_docs.site.read.listing import find_table_path
 from attention_docs.site.read.page import Page
@@ -73,6 +74,8 @@ class Fingerprints:
                 *(_read_text(find_table_path(*listing)) for listing in _find_listings(page)),
                 script.key if (script := self.content.scripts.get(page.lang)) else "",
                 json.dumps([page.theorems.get(one) for one in _find_theorems(page)]),
+                json.dumps(page.proof_lines if page.asks_for("coq") else {}),
+                _hash_file(self.content.root / STEPS) if page.asks_for("proofs") else "",
                 *(name_colour(role, read_locale("en")) for role in page.colours),
             )
         return self._sources[page.path]

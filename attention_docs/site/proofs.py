@@ -19,9 +19,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
+from attention_docs.site import proof_steps
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Box
@@ -30,17 +32,18 @@ from attention_docs.site.read.reader import read_page
 FOLDER = Path("docs/proofs")
 CERTIFICATE = FOLDER / "certificate.json"
 COMPARED = FOLDER / "compared.json"
+STEPS = FOLDER / "steps.json"
 LIBRARY = "Attention"  # what the files call each other
-BASE = "Basics.v"  # the other files build on it
 AXIOMS = {  # of the classical real numbers, and that functions with equal values are equal
     "ClassicalDedekindReals.sig_forall_dec",
     "ClassicalDedekindReals.sig_not_dec",
     "FunctionalExtensionality.functional_extensionality_dep",
     "Classical_Prop.classic",
 }
-COMMENT = re.compile(r"\(\*.*?\*\)", re.S)
 THEOREM = re.compile(r"^Theorem (\w+)", re.M)
-DEFINITION = re.compile(r"^(?:Definition|Fixpoint|Record) (\w+).*?\.(?=\s*$)", re.M | re.S)
+DEFINITION = re.compile(
+    r"^(?:Definition|Fixpoint|Inductive|Record) (\w+).*?\.(?=\s*$)", re.M | re.S
+)
 CLOSED = "Closed under the global context"  # rests on no axiom
 IMPORT = re.compile(r"^From Attention Require Import ([\w ]+)\.", re.M)
 WORD = re.compile(r"[A-Za-z_][\w']*")
@@ -54,24 +57,39 @@ class ProofError(Exception):
 def hash_sources(root: Path) -> dict[str, str]:
     """The hash of each source by its name."""
     files = sorted((root / FOLDER).glob("*.v"))
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    return {path.name: _hash(path.read_text("utf-8")) for path in files}
 
 
-def check_proofs(root: Path) -> Certificate:
-    """Let Coq check every file from nothing; what it says of every theorem."""
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def check_proofs(root: Path) -> tuple[Certificate, str]:
+    """Let Coq check every file from nothing; what it says of every theorem, and of every step."""
     sources = hash_sources(root)
-    with tempfile.TemporaryDirectory() as place:
-        for name in sorted(sources, key=lambda name: name != BASE):
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        for name in _order_files(root):
             shutil.copy(root / FOLDER / name, place)
-            _run_coq(Path(place), name)
+            _run_coq(place, name)
         theorems: dict[str, Any] = {}
         for name in sources:
-            theorems |= _question_kernel(Path(place), name.removesuffix(".v"))
+            theorems |= _question_kernel(place, name.removesuffix(".v"))
+        chapters = [name.removesuffix(".v") for name in sources]
+        steps = proof_steps.pack({one: proof_steps.trace(place, one, _run_coq) for one in chapters})
         version = subprocess.run(["coqc", "--print-version"], capture_output=True, text=True)
     for name, one in theorems.items():
         if unknown := set(one["axioms"]) - AXIOMS:
             raise ProofError(f"{name} rests on {', '.join(sorted(unknown))}")
-    return {"coq": version.stdout.split()[0], "sources": sources, "theorems": theorems}
+    found = {"coq": version.stdout.split()[0], "sources": sources, "theorems": theorems}
+    return found | {"steps": _hash(steps)}, steps
+
+
+def _order_files(root: Path) -> list[str]:
+    """The files, each after those that it builds on."""
+    texts = {path.stem: path.read_text("utf-8") for path in sorted((root / FOLDER).glob("*.v"))}
+    needed = {name: set(" ".join(IMPORT.findall(text)).split()) for name, text in texts.items()}
+    return [f"{name}.v" for name in TopologicalSorter(needed).static_order()]
 
 
 def _run_coq(place: Path, name: str) -> None:
@@ -96,7 +114,7 @@ def _question_kernel(place: Path, chapter: str) -> dict[str, Any]:
     _run_coq(place, "ask.v")
     imported = " ".join(IMPORT.findall(text)).split()
     files = [(place / f"{one}.v").read_text("utf-8") for one in (*imported, chapter)]
-    defined = {name: one for each in files for name, one in _read_definitions(each).items()}
+    defined = {name: one for each in files for name, one in read_definitions(each).items()}
     found = {}
     for name in names:
         said = (place / f"{name}.said.out").read_text("utf-8")
@@ -104,7 +122,7 @@ def _question_kernel(place: Path, chapter: str) -> dict[str, Any]:
         rests_on = (place / f"{name}.axioms.out").read_text("utf-8")
         found[f"{chapter}.{name}"] = {
             "statement": re.sub(r"\n {5,7}", "\n", statement.strip()),
-            "definitions": list(_find_used(statement, defined).values()),
+            "definitions": list(find_used(statement, defined).values()),
             "axioms": [] if rests_on.startswith(CLOSED) else _list_axioms(rests_on),
         }
     return found
@@ -119,11 +137,12 @@ def _list_axioms(text: str) -> list[str]:
     return sorted(line.partition(" :")[0].strip() for line in lines)
 
 
-def _read_definitions(text: str) -> dict[str, str]:
-    return {one[1]: one[0] for one in DEFINITION.finditer(COMMENT.sub("", text))}
+def read_definitions(text: str) -> dict[str, str]:
+    """The definitions of a file as they stand there, without comments."""
+    return {one[1]: one[0] for one in DEFINITION.finditer(proof_steps.COMMENT.sub("", text))}
 
 
-def _find_used(text: str, defined: dict[str, str]) -> dict[str, str]:
+def find_used(text: str, defined: dict[str, str]) -> dict[str, str]:
     """The definitions that a text needs, directly or through others, in the order of the files."""
     used, seen = set(WORD.findall(text)), set[str]()
     while new := (used & defined.keys()) - seen:
@@ -134,7 +153,20 @@ def _find_used(text: str, defined: dict[str, str]) -> dict[str, str]:
 
 def read_certificate(root: Path) -> Certificate:
     """What Coq said when it last checked the proofs."""
-    return _read_json(root / CERTIFICATE) or {"coq": "", "sources": {}, "theorems": {}}
+    empty = {"coq": "", "sources": {}, "theorems": {}, "steps": ""}
+    return _read_json(root / CERTIFICATE) or empty
+
+
+def read_steps(root: Path) -> proof_steps.Steps:
+    """What was to be proved after each sentence, when Coq last checked the proofs."""
+    path = root / STEPS
+    return proof_steps.unpack(path.read_text("utf-8")) if path.is_file() else {}
+
+
+def read_lines(root: Path) -> dict[str, proof_steps.Lines]:
+    """The proof lines that stand beside derivations, by the names of the pages."""
+    found = proof_steps.find_lines(sorted((root / FOLDER).glob("*.v")))
+    return {chapter.replace("_", "-"): lines for chapter, lines in found.items()}
 
 
 def find_faults(root: Path, pages: Sequence[Page]) -> Iterator[Failure]:
@@ -144,6 +176,9 @@ def find_faults(root: Path, pages: Sequence[Page]) -> Iterator[Failure]:
     if boxes and certificate["sources"] != hash_sources(root):
         message = "the proofs are others than those that Coq has checked: make proofs"
         yield Failure(str(CERTIFICATE), 1, message)
+    steps = root / STEPS
+    if boxes and certificate["steps"] != _hash(steps.read_text("utf-8") if steps.is_file() else ""):
+        yield Failure(str(STEPS), 1, "these are not the steps of the certificate: make proofs")
     for page, box, name in boxes:
         if name not in certificate["theorems"]:
             yield Failure(page.path, box.line, f"proved: no theorem {name} is in {CERTIFICATE}")
@@ -192,10 +227,11 @@ def main(arguments: Sequence[str]) -> None:
     if shutil.which("coqc") is None:
         raise SystemExit("Coq is missing: apt-get install coq libcoq-coquelicot")
     try:
-        certificate = check_proofs(root)
+        certificate, steps = check_proofs(root)
     except ProofError as error:
         raise SystemExit(str(error)) from error
     _write_json(root / CERTIFICATE, certificate)
+    (root / STEPS).write_text(steps, "utf-8")
     print(f"Coq {certificate['coq']} has checked {len(certificate['theorems'])} theorems")
     return None
 

@@ -56,6 +56,14 @@ Lemma sum_term n f i : (i < n)%nat -> (forall j, (j < n)%nat -> 0 <= f j) -> f i
 Proof. intros I H. rewrite <- (sum_one n i f I). apply sum_le. intros j J.
   destruct (Nat.eqb i j); [lra|apply H, J]. Qed.
 
+Lemma largest_exists n (s : nat -> R) : (0 < n)%nat -> exists m, (m < n)%nat /\ forall j, (j < n)%nat -> s j <= s m.
+Proof. induction n as [|n IH]; intro N; [lia|]. destruct n as [|n].
+  - exists O. split; [lia|]. intros j J. replace j with O by lia. lra.
+  - destruct IH as (m & M & H); [lia|]. destruct (Rle_dec (s m) (s (S n))) as [L|L].
+    + exists (S n). split; [lia|]. intros j J. destruct (Nat.eq_dec j (S n)) as [->|]; [lra|].
+      specialize (H j ltac:(lia)). lra.
+    + exists m. split; [lia|]. intros j J. destruct (Nat.eq_dec j (S n)) as [->|]; [lra|]. apply H. lia. Qed.
+
 (* All but one of the terms *)
 Definition others n i f := sum n (fun j => if Nat.eqb i j then 0 else f j).
 Lemma sum_others n i f : (i < n)%nat -> sum n f = f i + others n i f.
@@ -93,6 +101,27 @@ Lemma product_assoc n m A B C i j :
 Proof. unfold product. rewrite (sum_ext m _ (fun c => sum n (fun b => A i b * B b c * C c j))).
   - rewrite sum_swap. apply sum_ext. intros b _. rewrite <- sum_scal. apply sum_ext. intros. ring.
   - intros c _. rewrite <- sum_scal_r. reflexivity. Qed.
+
+Definition rows (l : list (list R)) : matrix := fun i c => nth c (nth i l []) 0.
+
+(* The norm of a vector, and the inequality of Cauchy and Schwarz *)
+Definition norm (d : nat) (x : vector) : R := sqrt (dot d x x).
+Lemma dot_nonneg d x : 0 <= dot d x x.
+Proof. apply sum_nonneg. intros. apply Rle_0_sqr. Qed.
+Lemma norm_squared d x : norm d x * norm d x = dot d x x.
+Proof. apply sqrt_sqrt, dot_nonneg. Qed.
+Lemma cauchy_schwarz_squared d x y : dot d x y * dot d x y <= dot d x x * dot d y y.
+Proof. (* the sum of all (x i y j - x j y i)^2 *)
+  assert (H : 0 <= sum d (fun i => sum d (fun j => (x i * y j - x j * y i) * (x i * y j - x j * y i)))).
+  { apply sum_nonneg. intros i _. apply sum_nonneg. intros j _. apply Rle_0_sqr. }
+  rewrite (sum_ext d _ (fun i => sum d (fun j => (x i * x i) * (y j * y j))
+    + sum d (fun j => (y i * y i) * (x j * x j)) - 2 * sum d (fun j => (x i * y i) * (x j * y j)))) in H.
+  - rewrite sum_minus, sum_plus, sum_scal, <- !sum_product in H. unfold dot.
+    rewrite (Rmult_comm (sum d (fun i => y i * y i))) in H. lra.
+  - intros i _. rewrite <- sum_scal, <- sum_plus, <- sum_minus. apply sum_ext. intros. ring. Qed.
+Lemma cauchy_schwarz d x y : Rabs (dot d x y) <= norm d x * norm d y.
+Proof. unfold norm. rewrite <- sqrt_mult by apply dot_nonneg. rewrite <- sqrt_Rsqr_abs.
+  apply sqrt_le_1_alt. apply cauchy_schwarz_squared. Qed.
 
 (* The numbers in matrices (or vectors, of one row), by their shapes *)
 Definition parameters (shapes : list (nat * nat)) : nat :=

@@ -49,13 +49,15 @@ Proof. induction ls as [|l rest IH]; intros X n H; [reflexivity|]. simpl.
   apply IH. apply (Forall_inv_tail H). Qed.
 
 (* Key 0 is dropped *)
-Theorem sink : forall (n : nat) (s : vector) (V : matrix) (c : nat), (2 <= n)%nat ->
+Theorem sink : forall (n : nat) (s : vector) (V : matrix) (c : nat), (1 <= n)%nat -> softmax n s 0%nat < 1 ->
   let a := softmax n s in
   let rest := softmax (n - 1) (fun j => s (S j)) in
-  a 0%nat < 1 /\
   (forall j, (j < n - 1)%nat -> rest j = a (S j) * (1 / (1 - a 0%nat)))
   /\ average (n - 1) rest (fun j => V (S j)) c = (average n a V c - a 0%nat * V 0%nat c) / (1 - a 0%nat).
-Proof. intros n s V c N. destruct n as [|n]; [lia|]. replace (S n - 1)%nat with n by lia.
+Proof. intros n s V c N1 L. assert (N : (2 <= n)%nat).
+  { destruct n as [|[|n]]; [lia| |lia]. exfalso. unfold softmax in L. simpl in L. pose proof (exp_pos (s 0%nat)).
+    rewrite Rplus_0_l in L. unfold Rdiv in L. rewrite Rinv_r in L; lra. }
+  clear L N1. destruct n as [|n]; [lia|]. replace (S n - 1)%nat with n by lia.
   intros a rest.
   assert (F : forall f, sum (S n) f = f 0%nat + sum n (fun j => f (S j))).
   { intro f. change (S n) with (1 + n)%nat. rewrite sum_app. simpl. ring. }
@@ -66,7 +68,7 @@ Proof. intros n s V c N. destruct n as [|n]; [lia|]. replace (S n - 1)%nat with 
   assert (Q : 0 < 1 - a 0%nat) by (rewrite A0; apply Rdiv_lt_0_compat; lra).
   assert (W : forall j, rest j = a (S j) * (1 / (1 - a 0%nat))).
   { intro j. rewrite A0. unfold rest, a, softmax. rewrite F. cbv beta. field. lra. }
-  repeat split; [lra|intros; apply W|]. unfold average. rewrite F.
+  split; [intros; apply W|]. unfold average. rewrite F.
   rewrite (sum_ext n _ (fun j => a (S j) * V (S j) c * (1 / (1 - a 0%nat)))).
   - rewrite sum_scal_r. field. lra.
   - intros j _. rewrite W. ring. Qed.

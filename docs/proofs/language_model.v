@@ -1,6 +1,6 @@
 (* The loss of a language model, and what its training and its choices rest on. *)
 From Coquelicot Require Import Coquelicot.
-From Attention Require Import Basics.
+From Attention Require Import Basics masking.
 
 Definition with_logit (z : vector) (j : nat) (x : R) : vector := fun i => if Nat.eqb j i then x else z i.
 (* Cross-entropy of the prediction with the right token y *)
@@ -144,3 +144,82 @@ Proof. intros n S p [P T] M.
       apply (sum_term n (fun j => xlog (r j) (p j) + r j * ln (mass n S p) - (r j - cut_to n S p j)) j J).
       intros m Hm. apply Rge_le, W, Hm.
   - intros c C L. apply Ropp_le_contravar. destruct L as [L| ->]; [left; apply ln_increasing; assumption|lra]. Qed.
+
+(* B beginnings of a text; beginning b occurs with probability mu b, then the source gives the next
+   token the probabilities pi b, the model the probabilities p b, none of them 0. *)
+Definition expected_loss (B n : nat) (mu : vector) (pi p : matrix) : R :=
+  sum B (fun b => mu b * sum n (fun j => pi b j * - ln (p b j))).
+Definition source_entropy (B n : nat) (mu : vector) (pi : matrix) : R :=
+  sum B (fun b => mu b * - sum n (fun j => if Req_EM_T (pi b j) 0 then 0 else pi b j * ln (pi b j))).
+Lemma divergence_floor n r p : distribution n r -> distribution n p -> (forall j, (j < n)%nat -> 0 < p j) ->
+  0 <= divergence n r p /\ (divergence n r p <= 0 -> forall j, (j < n)%nat -> r j = p j).
+Proof. intros [R0 R1] [_ P1] Pp.
+  assert (T : sum n (fun j => xlog (r j) (p j) - (r j - p j)) = divergence n r p).
+  { rewrite !sum_minus, R1, P1. unfold divergence. ring. }
+  assert (G : forall j, (j < n)%nat -> 0 <= xlog (r j) (p j) - (r j - p j)).
+  { intros j J. pose proof (xlog_above _ _ (R0 j J) (Pp j J)). lra. }
+  rewrite <- T. split; [apply sum_nonneg, G|]. intros L j J. apply xlog_equal; [apply R0, J|apply Pp, J|].
+  pose proof (sum_term n (fun j => xlog (r j) (p j) - (r j - p j)) j J G) as H. cbv beta in H. lra. Qed.
+
+Theorem floor : forall (B n : nat) (mu : vector) (pi p : matrix), distribution B mu ->
+  (forall b, (b < B)%nat -> distribution n (pi b) /\ distribution n (p b)) ->
+  (forall b j, (b < B)%nat -> (j < n)%nat -> 0 < p b j) ->
+  source_entropy B n mu pi <= expected_loss B n mu pi p
+  /\ (expected_loss B n mu pi p = source_entropy B n mu pi <->
+      forall b j, (b < B)%nat -> (j < n)%nat -> 0 < mu b -> pi b j = p b j)
+  /\ expected_loss B n mu pi p - source_entropy B n mu pi = sum B (fun b => mu b * divergence n (pi b) (p b)).
+Proof. intros B n mu pi p [M0 M1] D Pp.
+  assert (Diff : expected_loss B n mu pi p - source_entropy B n mu pi = sum B (fun b => mu b * divergence n (pi b) (p b))).
+  { unfold expected_loss, source_entropy, divergence. rewrite <- sum_minus. apply sum_ext. intros b Hb.
+    rewrite <- Rmult_minus_distr_l. f_equal. unfold Rminus. rewrite Ropp_involutive, <- sum_plus. apply sum_ext. intros j J.
+    unfold xlog. destruct (Req_EM_T (pi b j) 0) as [->|Z]; [ring|].
+    destruct (D b Hb) as [[Pi0 _] _]. pose proof (Pi0 j J). rewrite ln_div; [ring|lra|apply Pp; assumption]. }
+  assert (T : forall b, (b < B)%nat -> 0 <= mu b * divergence n (pi b) (p b)).
+  { intros b Hb. destruct (D b Hb) as [Dp Dq]. apply Rmult_le_pos; [apply M0, Hb|]. apply divergence_floor; auto. }
+  assert (Pos : 0 <= sum B (fun b => mu b * divergence n (pi b) (p b))) by (apply sum_nonneg, T).
+  split; [lra|]. split; [|exact Diff]. split.
+  - intros E1 b j Hb J Mb. destruct (D b Hb) as [Dp Dq].
+    apply (divergence_floor n (pi b) (p b) Dp Dq (fun j => Pp b j Hb)); [|exact J].
+    pose proof (sum_term B (fun b => mu b * divergence n (pi b) (p b)) b Hb T) as H. cbv beta in H.
+    rewrite <- Diff, E1, Rminus_diag_eq in H by reflexivity. apply (Rmult_le_reg_l (mu b)); lra.
+  - intro H. assert (sum B (fun b => mu b * divergence n (pi b) (p b)) = 0); [|lra].
+    apply sum_zero. intros b Hb. destruct (Rle_lt_or_eq_dec 0 (mu b) (M0 b Hb)) as [Mb|<-]; [|ring].
+    unfold divergence. rewrite sum_zero; [ring|]. intros j J. unfold xlog. rewrite (H b j Hb J Mb).
+    destruct (Req_EM_T (p b j) 0); [reflexivity|]. replace (p b j / p b j) with 1 by (field; assumption). rewrite ln_1. ring. Qed.
+
+(* A block of a decoder over n tokens; it is causal if row i depends on rows up to i alone, however
+   many tokens follow. Theta holds all parameters; the embedding and the head act on each row. *)
+Definition block := nat -> matrix -> matrix.
+Definition causal_block (b : block) : Prop := forall n m X Y i, (i < n)%nat -> (i < m)%nat ->
+  (forall j, (j <= i)%nat -> X j = Y j) -> b n X i = b m Y i.
+Record decoder := { embedding : vector -> nat -> nat -> vector; blocks : vector -> list block; head : vector -> vector -> vector }.
+Definition stream (m : decoder) (theta : vector) (n : nat) (text : nat -> nat) : matrix :=
+  fold_left (fun X b => b n X) (blocks m theta) (fun i => embedding m theta i (text i)).
+(* The loss at place i of a pass over the first n tokens: the next token is the target *)
+Definition loss_at (m : decoder) (vocabulary : nat) (text : nat -> nat) (n i : nat) (theta : vector) : R :=
+  cross_entropy vocabulary (head m theta (stream m theta n text i)) (text (S i)).
+Definition with_parameter (theta : vector) (k : nat) (x : R) : vector := fun l => if Nat.eqb k l then x else theta l.
+
+Lemma masked_layer_is_causal_block dm d WQ WK WV : causal_block (fun n X => layer n dm d causal WQ WK WV X).
+Proof. intros n m X Y i N M H.
+  pose proof (proj1 (no_leak n dm d WQ WK WV) X Y i H) as E1. rewrite E1.
+  apply functional_extensionality. intro c. destruct (prefix n dm d WQ WK WV Y i c N) as [-> _].
+  destruct (prefix m dm d WQ WK WV Y i c M) as [-> _]. reflexivity. Qed.
+Lemma causal_stream bs : Forall causal_block bs -> causal_block (fun n X => fold_left (fun X b => b n X) bs X).
+Proof. induction bs as [|b bs IH]; intros F n m X Y i N M H; simpl; [apply H; lia|].
+  apply (IH (Forall_inv_tail F)); [exact N|exact M|]. intros j J. apply (Forall_inv F); [lia|lia|].
+  intros l L. apply H. lia. Qed.
+
+(* The pass over n - 1 inputs against the pass over the beginning that ends at place i *)
+Theorem at_once : forall (m : decoder) (vocabulary : nat) (text : nat -> nat) (n i : nat),
+  (forall theta, Forall causal_block (blocks m theta)) -> (i < n - 1)%nat ->
+  (forall theta, loss_at m vocabulary text (n - 1) i theta = loss_at m vocabulary text (S i) i theta)
+  /\ (forall theta k slope,
+      is_derive (fun x => loss_at m vocabulary text (n - 1) i (with_parameter theta k x)) (theta k) slope
+      <-> is_derive (fun x => loss_at m vocabulary text (S i) i (with_parameter theta k x)) (theta k) slope)
+  /\ (forall dm d WQ WK WV, causal_block (fun n X => layer n dm d causal WQ WK WV X)).
+Proof. intros m v text n i F I.
+  assert (L : forall theta, loss_at m v text (n - 1) i theta = loss_at m v text (S i) i theta).
+  { intro theta. unfold loss_at, stream. do 2 f_equal. apply (causal_stream _ (F theta)); [lia|lia|reflexivity]. }
+  split; [exact L|]. split; [|apply masked_layer_is_causal_block].
+  intros theta k slope. split; intro H; (eapply is_derive_ext; [|exact H]); intro x; [|symmetry]; apply L. Qed.

@@ -1,7 +1,7 @@
 (* The loop as two matrix products, and what a change of order does. *)
-From Attention Require Import Basics.
+From Coquelicot Require Import Coquelicot.
+From Attention Require Import Basics eight_steps.
 
-Definition rows_softmax (n : nat) (S : matrix) : matrix := fun i => softmax n (S i).
 (* The loop: for each query all scores, their weights, the average of the values *)
 Definition loop (n d : nat) (Q K V : matrix) : matrix := fun i c =>
   let s := fun j => sum d (fun a => Q i a * K j a) / sqrt (INR d) in
@@ -83,3 +83,43 @@ Proof. intros n d q K Q. split; [|split].
       assert (2 < sqrt 8) by (rewrite <- (sqrt_square 2) at 1 by lra; apply sqrt_lt_1; lra).
       assert (2 / (1 * sqrt 8) < 1); [|lra].
       apply (Rmult_lt_reg_r (sqrt 8)); [lra|]. replace (2 / (1 * sqrt 8) * sqrt 8) with 2 by (field; lra). lra. Qed.
+
+(* The scores times t; top marks the keys that share the largest score. *)
+Theorem lookup : forall (n : nat) (s : vector) (V : matrix) (top : nat -> bool) (j c : nat),
+  marks_largest n s top -> (j < n)%nat ->
+  is_lim (fun t => softmax n (fun i => t * s i) j) p_infty (Finite (if top j then 1 / INR (count n top) else 0))
+  /\ is_lim (fun t => average n (softmax n (fun i => t * s i)) V c) p_infty
+       (Finite (sum n (fun i => if top i then V i c else 0) / INR (count n top))).
+Proof. intros n s V top j c T J. split; [apply softmax_limit; assumption|].
+  replace (sum n (fun i => if top i then V i c else 0) / INR (count n top))
+    with (sum n (fun i => (if top i then 1 / INR (count n top) else 0) * V i c)).
+  - apply (is_lim_sum n (fun i t => softmax n (fun m => t * s m) i * V i c)). intros i I.
+    pose proof (is_lim_scal_r _ (V i c) _ _ (softmax_limit n s top i I T)) as L. exact L.
+  - rewrite <- sum_div. apply sum_ext. intros i _. destruct (top i); unfold Rdiv; ring. Qed.
+
+(* The angle between q and k is the number theta between 0 and pi for which the law of cosines holds in
+   the triangle 0, q, k. The projection of k onto q is the multiple of q that leaves a remainder at a
+   right angle; its signed length is that multiple times the norm of q. *)
+Definition angle (d : nat) (q k : vector) (theta : R) : Prop := 0 <= theta <= PI
+  /\ distance2 d q k = norm d q * norm d q - 2 * (norm d q * norm d k * cos theta) + norm d k * norm d k.
+Theorem projection : forall (d : nat) (q k : vector), norm d q <> 0 -> norm d k <> 0 ->
+  (exists theta, angle d q k theta)
+  /\ (forall theta, angle d q k theta -> dot d q k = norm d q * norm d k * cos theta)
+  /\ (forall theta t, angle d q k theta -> dot d q (fun c => k c - t * q c) = 0 ->
+      t * norm d q = norm d k * cos theta).
+Proof. intros d q k Q K.
+  assert (Pq : 0 < norm d q) by (destruct (Rle_lt_or_eq_dec 0 _ (sqrt_pos (dot d q q))); [assumption|exfalso; apply Q; symmetry; assumption]).
+  assert (Pk : 0 < norm d k) by (destruct (Rle_lt_or_eq_dec 0 _ (sqrt_pos (dot d k k))); [assumption|exfalso; apply K; symmetry; assumption]).
+  assert (D : forall theta, angle d q k theta -> dot d q k = norm d q * norm d k * cos theta).
+  { intros theta [_ H]. rewrite distance2_split, !norm_squared in H. lra. }
+  split; [|split; [exact D|]].
+  - pose proof (cauchy_schwarz d q k) as H. assert (P : 0 < norm d q * norm d k) by nra.
+    exists (acos (dot d q k / (norm d q * norm d k))). split; [apply acos_bound|].
+    rewrite cos_acos.
+    + rewrite distance2_split, !norm_squared. field. split; assumption.
+    + apply Rabs_le_between. unfold Rdiv. rewrite Rabs_mult, Rabs_inv, (Rabs_pos_eq (norm d q * norm d k)) by lra.
+      apply (Rmult_le_reg_r (norm d q * norm d k)); [exact P|]. field_simplify; [lra|split; assumption].
+  - intros theta t A O.
+    assert (H : dot d q (fun c => k c - t * q c) = dot d q k - t * dot d q q).
+    { unfold dot. rewrite <- sum_scal, <- sum_minus. apply sum_ext. intros. ring. }
+    rewrite H, (D theta A), <- norm_squared in O. apply (Rmult_eq_reg_l (norm d q)); [lra|exact Q]. Qed.

@@ -2,7 +2,6 @@
    omega i; h pairs are the dimension 2 h. *)
 From Attention Require Import Basics.
 
-Definition pairs (h : nat) (f : nat -> R) : R := sum h f.
 (* x R_t: every pair is turned by the angle omega i times t *)
 Definition turned (omega : vector) (t : R) (x : vector) : vector := fun c =>
   let i := (c / 2)%nat in let e := x (2 * i)%nat in let o := x (2 * i + 1)%nat in
@@ -81,3 +80,22 @@ Proof. intros n t s T. split.
   - intros t' L E. apply lt_INR in L. rewrite !plus_INR in E. simpl in E. pose proof (pos_INR t).
     assert (INR t + 1 = INR t' + 1); [|lra]. rewrite <- (Rinv_inv (INR t + 1)), <- (Rinv_inv (INR t' + 1)). f_equal.
     unfold Rdiv in E. rewrite !Rmult_1_l in E. exact E. Qed.
+
+(* Hand i turns by omega i a token, and omega i is the base to the power -2 i / d. *)
+Definition frequency (base : R) (d i : nat) : R := Rpower base (- (2 * INR i / INR d)).
+Theorem turns : forall (base L : R) (d i : nat), 1 < base -> 2 * PI <= L -> (0 < d)%nat ->
+  (2 * PI <= frequency base d i * L <-> INR i <= INR d / 2 * (ln (L / (2 * PI)) / ln base)).
+Proof. intros base L d i B H D. apply lt_INR in D. simpl in D. pose proof PI_RGT_0.
+  assert (Lb : 0 < ln base) by (rewrite <- ln_1; apply ln_increasing; lra).
+  assert (F : ln (frequency base d i * L) = ln L - 2 * INR i / INR d * ln base).
+  { rewrite ln_mult; [|apply exp_pos|lra]. unfold frequency, Rpower. rewrite ln_exp. ring. }
+  assert (P : 0 < frequency base d i * L) by (apply Rmult_lt_0_compat; [apply exp_pos|lra]).
+  assert (S : ln (L / (2 * PI)) = ln L - ln (2 * PI)) by (unfold Rdiv; rewrite ln_mult, ln_Rinv; [ring|lra|lra|apply Rinv_0_lt_compat; lra]). rewrite S.
+  assert (Eq : INR d / 2 * ((ln L - ln (2 * PI)) / ln base) - INR i
+    = (ln (frequency base d i * L) - ln (2 * PI)) * (INR d / (2 * ln base))) by (rewrite F; field; lra).
+  assert (C : 0 < INR d / (2 * ln base)) by (apply Rdiv_lt_0_compat; lra).
+  split; intro Q.
+  - assert (ln (2 * PI) <= ln (frequency base d i * L)); [|nra].
+    destruct Q as [Q| <-]; [left; apply ln_increasing; lra|lra].
+  - assert (0 <= ln (frequency base d i * L) - ln (2 * PI)) as Z by nra.
+    apply Rnot_lt_le. intro W. apply ln_increasing in W; [lra|exact P]. Qed.

@@ -21,15 +21,22 @@ Proof. intros n k d d_out o L. split; [unfold parameters; simpl; lia|]. intros N
     + replace (Z.of_nat m - Z.of_nat (n - 1))%Z with (Z.of_nat 0 - Z.of_nat (n - 1 - m))%Z by lia.
       apply H; lia. Qed.
 
-Theorem hull : forall (n d : nat) (a u : vector) (V : matrix) (M : R),
+(* A point lies in the convex hull of n points if it is an average of them. *)
+Definition in_hull (n : nat) (V : matrix) (o : vector) : Prop := exists a : vector,
+  (forall j, (j < n)%nat -> 0 <= a j) /\ sum n a = 1 /\ o = average n a V.
+(* The second part is true of every point of the hull; j has the largest u . v j. *)
+Theorem hull : forall (n d : nat) (a u : vector) (V : matrix),
   (forall j, (j < n)%nat -> 0 <= a j) -> sum n a = 1 ->
-  (forall j, (j < n)%nat -> dot d u (V j) <= M) ->
-  dot d u (average n a V) <= M.
-Proof. intros n d a u V M A S H. unfold dot, average.
+  in_hull n V (average n a V)
+  /\ exists j, (j < n)%nat /\ (forall m, (m < n)%nat -> dot d u (V m) <= dot d u (V j))
+      /\ dot d u (average n a V) <= dot d u (V j).
+Proof. intros n d a u V A S. split; [exists a; auto|].
+  destruct (largest_exists n (fun j => dot d u (V j))) as (j & J & H); [destruct n; [simpl in S; lra|lia]|].
+  exists j. split; [exact J|]. split; [exact H|]. set (M := dot d u (V j)) in *. unfold dot, average.
   rewrite (sum_ext d _ (fun c => sum n (fun j => a j * (u c * V j c)))).
   2:{ intros c _. rewrite <- sum_scal. apply sum_ext. intros. ring. }
-  rewrite sum_swap. rewrite <- (Rmult_1_l M), <- S, <- sum_scal_r. apply sum_le. intros j J.
-  rewrite sum_scal. apply Rmult_le_compat_l; [apply A, J|apply (H j J)]. Qed.
+  rewrite sum_swap. rewrite <- (Rmult_1_l M), <- S, <- sum_scal_r. apply sum_le. intros m Hm.
+  rewrite sum_scal. apply Rmult_le_compat_l; [apply A, Hm|apply (H m Hm)]. Qed.
 
 (* Shares that depend on the two vectors alone *)
 Theorem equal : forall (n : nat) (g : vector -> vector -> R) (X V : matrix) (i i' : nat),

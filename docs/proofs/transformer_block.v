@@ -1,4 +1,5 @@
 (* A block: its size, and the function that lies between its maps. *)
+From Coquelicot Require Import Coquelicot.
 From Attention Require Import Basics.
 
 Definition product_operations (a b c : nat) : nat := (2 * a * b * c)%nat.   (* of a by b times b by c *)
@@ -46,3 +47,168 @@ Proof. split.
     + rewrite Rabs_pos_eq; lra.
     + rewrite Rabs_left1; lra.
     + lra. Qed.
+
+(* A residual connection: the gradient g with respect to what leaves becomes g + g J before it. *)
+Definition row_times (d : nat) (g : vector) (J : matrix) : vector := fun c => sum d (fun b => g b * J b c).
+Lemma row_times_dot d g J : dot d g (row_times d g J) = sum d (fun c => sum d (fun b => g c * g b * J b c)).
+Proof. unfold dot, row_times. apply sum_ext. intros c _. rewrite <- sum_scal. apply sum_ext. intros. ring. Qed.
+Lemma sum_of_rows_squared d x y : dot d (fun c => x c + y c) (fun c => x c + y c) = dot d x x + 2 * dot d x y + dot d y y.
+Proof. unfold dot. rewrite <- sum_scal, <- !sum_plus. apply sum_ext. intros. ring. Qed.
+
+Lemma residual_expected P d (g : nat -> vector) (J : nat -> matrix) :
+  (forall b c, (b < d)%nat -> (c < d)%nat -> E P (fun w => J w b c) = 0) -> independent P g J ->
+  E P (fun w => norm d (fun c => g w c + row_times d (g w) (J w) c) * norm d (fun c => g w c + row_times d (g w) (J w) c))
+  = E P (fun w => norm d (g w) * norm d (g w))
+    + E P (fun w => norm d (row_times d (g w) (J w)) * norm d (row_times d (g w) (J w))).
+Proof. intros M A.
+  rewrite (E_ext P _ (fun w => dot d (g w) (g w) + 2 * sum d (fun c => sum d (fun b => g w c * g w b * J w b c))
+    + dot d (row_times d (g w) (J w)) (row_times d (g w) (J w)))).
+  2:{ intro w. rewrite norm_squared, sum_of_rows_squared, row_times_dot. reflexivity. }
+  rewrite !E_plus, E_scal, E_sum.
+  rewrite (sum_zero d (fun c => E P _)).
+  + rewrite (E_ext P (fun w => norm d (g w) * norm d (g w)) (fun w => dot d (g w) (g w))) by (intro; apply norm_squared).
+    rewrite (E_ext P (fun w => norm d (row_times d (g w) (J w)) * _) (fun w => dot d (row_times d (g w) (J w)) (row_times d (g w) (J w)))) by (intro; apply norm_squared).
+    ring.
+  + intros c C. rewrite E_sum. apply sum_zero. intros b B.
+    rewrite (A (fun g => g c * g b) (fun J => J b c)), M by assumption. ring. Qed.
+
+(* The gradient is a given row x, or random and independent of J; then a bound that always holds, and
+   that it cannot be better *)
+Theorem residual : forall (P : space) (d : nat) (J : nat -> matrix),
+  (forall b c, (b < d)%nat -> (c < d)%nat -> E P (fun w => J w b c) = 0) ->
+  (forall x : vector,
+    E P (fun w => norm d (fun c => x c + row_times d x (J w) c) * norm d (fun c => x c + row_times d x (J w) c))
+    = norm d x * norm d x + E P (fun w => norm d (row_times d x (J w)) * norm d (row_times d x (J w))))
+  /\ (forall g : nat -> vector, independent P g J ->
+    E P (fun w => norm d (fun c => g w c + row_times d (g w) (J w) c) * norm d (fun c => g w c + row_times d (g w) (J w) c))
+    = E P (fun w => norm d (g w) * norm d (g w))
+      + E P (fun w => norm d (row_times d (g w) (J w)) * norm d (row_times d (g w) (J w))))
+  /\ (forall (x : vector) (M : matrix) (f : R), (forall y, norm d (row_times d y M) <= f * norm d y) ->
+      norm d (fun c => x c + row_times d x M c) >= (1 - f) * norm d x)
+  /\ (forall f, 0 <= f <= 1 -> exists M, (forall y, norm d (row_times d y M) <= f * norm d y)
+      /\ forall x, norm d (fun c => x c + row_times d x M c) = (1 - f) * norm d x).
+Proof. intros P d J M. split; [|split; [|split]].
+  - intro x. rewrite (residual_expected P d (fun _ => x) J M), E_const; [reflexivity|].
+    intros f g. rewrite E_const. apply E_scal.
+  - intros g A. apply residual_expected; assumption.
+  - intros x N f H. set (y := row_times d x N). pose proof (H x) as Hx. fold y in Hx.
+    assert (Px : 0 <= norm d x) by apply sqrt_pos. assert (Py : 0 <= norm d y) by apply sqrt_pos.
+    apply Rle_ge. destruct (Rle_dec (norm d x) (norm d y)) as [L|L].
+    + apply Rle_trans with 0; [nra|apply sqrt_pos].
+    + apply Rle_trans with (norm d x - norm d y); [nra|].
+      unfold norm at 3. rewrite <- (sqrt_square (norm d x - norm d y)) by lra. apply sqrt_le_1_alt.
+      rewrite sum_of_rows_squared, <- !norm_squared. pose proof (cauchy_schwarz d x y) as S.
+      apply Rabs_le_between in S. nra.
+  - intros f F. exists (fun b c => if Nat.eqb c b then - f else 0).
+    assert (Row : forall y c, (c < d)%nat -> row_times d y (fun b c => if Nat.eqb c b then - f else 0) c = - f * y c).
+    { intros y c C. unfold row_times. rewrite (sum_ext d _ (fun b => if Nat.eqb c b then - f * y b else 0)).
+      - apply (sum_one d c (fun b => - f * y b) C).
+      - intros b _. destruct (Nat.eqb c b); ring. }
+    assert (Scaled : forall k y z, 0 <= k -> (forall c, (c < d)%nat -> y c * y c = k * k * (z c * z c)) -> norm d y = k * norm d z).
+    { intros k y z K H. unfold norm. rewrite <- (sqrt_square k K) at 1. rewrite <- sqrt_mult_alt by nra. f_equal.
+      unfold dot. rewrite <- sum_scal. apply sum_ext, H. }
+    split.
+    + intro y. right. apply Scaled; [lra|]. intros c C. rewrite Row by exact C. ring.
+    + intro x. apply Scaled; [lra|]. intros c C. rewrite Row by exact C. ring. Qed.
+
+(* LayerNorm with epsilon 0, factor 1 and shift 0 *)
+Definition mean (d : nat) (x : vector) : R := sum d x / INR d.
+Definition deviation (d : nat) (x : vector) : R := sqrt (sum d (fun c => (x c - mean d x) * (x c - mean d x)) / INR d).
+Definition layer_norm (d : nat) (x : vector) : vector := fun c => (x c - mean d x) / deviation d x.
+Definition with_component (x : vector) (e : nat) (t : R) : vector := fun c => if Nat.eqb e c then t else x c.
+Definition projection (d : nat) (y : vector) : matrix := fun c e =>
+  (if Nat.eqb c e then 1 else 0) - 1 / INR d - y c * y e / INR d.
+
+Lemma squares_about_mean d x : (0 < d)%nat -> sum d (fun c => (x c - mean d x) * (x c - mean d x))
+  = sum d (fun c => x c * x c) - sum d x * sum d x / INR d.
+Proof. intro D. apply lt_INR in D. simpl in D.
+  rewrite (sum_ext d _ (fun c => x c * x c - 2 * mean d x * x c + mean d x * mean d x)) by (intros; ring).
+  rewrite sum_plus, sum_minus, sum_scal, sum_const. unfold mean. field. lra. Qed.
+Lemma deviation_pos d x : (exists a b, (a < d)%nat /\ (b < d)%nat /\ x a <> x b) -> 0 < deviation d x.
+Proof. intros (a & b & A & B & N). apply sqrt_lt_R0, Rdiv_lt_0_compat; [|apply lt_0_INR; lia].
+  assert (exists m, (m < d)%nat /\ x m <> mean d x) as (m & Hm & D).
+  { destruct (Req_dec (x a) (mean d x)) as [E1|E1]; [|exists a; auto]. exists b. split; [exact B|]. congruence. }
+  apply Rlt_le_trans with ((x m - mean d x) * (x m - mean d x)); [apply Rsqr_pos_lt; lra|].
+  apply (sum_term d (fun c => (x c - mean d x) * (x c - mean d x)) m Hm). intros. apply Rle_0_sqr. Qed.
+
+Theorem layer_norm_properties : forall (d : nat) (x : vector), (exists a b, (a < d)%nat /\ (b < d)%nat /\ x a <> x b) ->
+  let y := layer_norm d x in
+  sum d y = 0 /\ norm d y * norm d y = INR d
+  /\ (forall s t c, 0 < s -> (c < d)%nat -> layer_norm d (fun e => s * x e + t) c = y c)
+  /\ (forall c e, (c < d)%nat -> (e < d)%nat ->
+      is_derive (fun t => layer_norm d (with_component x e t) c) (x e) (projection d y c e / deviation d x))
+  /\ (forall b c, (b < d)%nat -> (c < d)%nat -> product d (projection d y) (projection d y) b c = projection d y b c)
+  /\ (forall c, (c < d)%nat -> sum d (fun e => projection d y c e * 1) = 0 /\ sum d (fun e => projection d y c e * y e) = 0)
+  /\ (forall v c, sum d v = 0 -> dot d y v = 0 -> (c < d)%nat -> sum d (fun e => projection d y c e * v e) = v c).
+Proof. intros d x Hx y. pose proof (deviation_pos d x Hx) as Ps. destruct Hx as (a & b & A & _).
+  assert (D : 0 < INR d) by (apply lt_0_INR; lia).
+  assert (Var : deviation d x * deviation d x = sum d (fun c => (x c - mean d x) * (x c - mean d x)) / INR d).
+  { apply sqrt_sqrt. apply Rle_mult_inv_pos; [|exact D]. apply sum_nonneg. intros. apply Rle_0_sqr. }
+  assert (S0 : sum d y = 0).
+  { unfold y, layer_norm. rewrite sum_div, sum_minus, sum_const. unfold mean. field; repeat split; lra. }
+  assert (S2 : sum d (fun c => y c * y c) = INR d).
+  { unfold y, layer_norm. rewrite (sum_ext d _ (fun c => (x c - mean d x) * (x c - mean d x) * / (deviation d x * deviation d x))) by (intros; field; lra).
+    rewrite sum_scal_r, Var. rewrite Rinv_div. field. intro Z.
+    rewrite Z in Var. unfold Rdiv in Var. rewrite Rmult_0_l in Var. nra. }
+  assert (Lost : forall c, (c < d)%nat -> sum d (fun e => projection d y c e * 1) = 0 /\ sum d (fun e => projection d y c e * y e) = 0).
+  { intros c C. unfold projection. split.
+    - rewrite (sum_ext d _ (fun e => (if Nat.eqb c e then 1 else 0) - 1 / INR d - y c / INR d * y e)) by (intros; unfold Rdiv; ring).
+      rewrite !sum_minus, (sum_one d c (fun _ => 1) C), sum_const, sum_scal, S0. field. lra.
+    - rewrite (sum_ext d _ (fun e => (if Nat.eqb c e then y e else 0) - 1 / INR d * y e - y c / INR d * (y e * y e))).
+      + rewrite !sum_minus, (sum_one d c y C), !sum_scal, S0, S2. field. lra.
+      + intros e _. destruct (Nat.eqb c e); unfold Rdiv; ring. }
+  split; [exact S0|]. split; [rewrite norm_squared; exact S2|]. split; [|split; [|split; [|split]]].
+  - intros s t c Hs C.
+    assert (M : mean d (fun e => s * x e + t) = s * mean d x + t).
+    { unfold mean. rewrite sum_plus, sum_scal, sum_const. field. lra. }
+    assert (V : deviation d (fun e => s * x e + t) = s * deviation d x).
+    { unfold deviation. rewrite M. rewrite (sum_ext d _ (fun c => s * s * ((x c - mean d x) * (x c - mean d x)))) by (intros; ring).
+      rewrite sum_scal. unfold Rdiv at 1. rewrite Rmult_assoc, sqrt_mult_alt by nra. rewrite sqrt_square by lra. reflexivity. }
+    unfold y, layer_norm. rewrite M, V. field; repeat split; lra.
+  - intros c e C He.
+    set (S1 := others d e x). set (Q := others d e (fun m => x m * x m)).
+    assert (F : forall t, layer_norm d (with_component x e t) c
+      = (with_component x e t c - (t + S1) / INR d) / sqrt ((t * t + Q - (t + S1) * (t + S1) / INR d) / INR d)).
+    { intro t. unfold layer_norm, deviation. rewrite squares_about_mean by lia. unfold mean.
+      assert (X1 : sum d (with_component x e t) = t + S1).
+      { rewrite (sum_others d e _ He). unfold with_component at 1. rewrite Nat.eqb_refl. f_equal.
+        apply sum_ext. intros m _. unfold with_component. destruct (Nat.eqb e m); reflexivity. }
+      assert (X2 : sum d (fun m => with_component x e t m * with_component x e t m) = t * t + Q).
+      { rewrite (sum_others d e _ He). unfold with_component at 1 2. rewrite Nat.eqb_refl. f_equal.
+        apply sum_ext. intros m _. unfold with_component. destruct (Nat.eqb e m); reflexivity. }
+      rewrite X1, X2. reflexivity. }
+    apply (is_derive_ext (fun t => (with_component x e t c - (t + S1) / INR d) / sqrt ((t * t + Q - (t + S1) * (t + S1) / INR d) / INR d))).
+    { intro t. symmetry. apply F. }
+    assert (Sx : sum d x = x e + S1) by apply (sum_others d e x He).
+    assert (Qx : sum d (fun m => x m * x m) = x e * x e + Q) by apply (sum_others d e (fun m => x m * x m) He).
+    assert (Dx : sqrt ((x e * x e + Q - (x e + S1) * (x e + S1) / INR d) / INR d) = deviation d x).
+    { unfold deviation. rewrite squares_about_mean by lia. rewrite Sx, Qx. reflexivity. }
+    assert (Pv : 0 < (x e * x e + Q - (x e + S1) * (x e + S1) / INR d) / INR d).
+    { apply Rnot_le_lt. intro Z. rewrite sqrt_neg_0 in Dx by exact Z. lra. }
+    assert (Mx : mean d x = (x e + S1) / INR d) by (unfold mean; rewrite Sx; reflexivity).
+    unfold projection, y, layer_norm. rewrite Mx, <- Dx. unfold with_component. rewrite (Nat.eqb_sym c e).
+    set (V := (x e * x e + Q - (x e + S1) * (x e + S1) / INR d) / INR d) in *.
+    assert (Ds : 0 < sqrt V) by (rewrite Dx; exact Ps).
+    assert (SV : sqrt V * sqrt V = V) by (apply sqrt_sqrt; lra).
+    destruct (Nat.eqb e c) eqn:Ec; [apply Nat.eqb_eq in Ec; subst c|].
+    + auto_derive; change ((x e * x e + Q + - ((x e + S1) * (x e + S1) * / INR d)) * / INR d) with V.
+      * repeat split; lra.
+      * field. lra.
+    + auto_derive; change ((x e * x e + Q + - ((x e + S1) * (x e + S1) * / INR d)) * / INR d) with V.
+      * repeat split; lra.
+      * field. lra.
+  - intros b' c B' C. unfold product.
+    rewrite (sum_ext d _ (fun m => (if Nat.eqb b' m then projection d y m c else 0)
+      - 1 / INR d * projection d y m c - y b' / INR d * (y m * projection d y m c))).
+    2:{ intros m _. unfold projection at 1. destruct (Nat.eqb b' m); unfold Rdiv; ring. }
+    rewrite !sum_minus, (sum_one d b' (fun m => projection d y m c) B'), !sum_scal.
+    rewrite (sum_ext d (fun m => projection d y m c) (fun m => projection d y c m * 1)).
+    2:{ intros m _. unfold projection. rewrite (Nat.eqb_sym m c). unfold Rdiv. ring. }
+    rewrite (sum_ext d (fun m => y m * projection d y m c) (fun m => projection d y c m * y m)).
+    2:{ intros m _. unfold projection. rewrite (Nat.eqb_sym m c). unfold Rdiv. ring. }
+    destruct (Lost c C) as [-> ->]. ring.
+  - exact Lost.
+  - intros v c V0 V1 C. unfold projection.
+    rewrite (sum_ext d _ (fun e => (if Nat.eqb c e then v e else 0) - 1 / INR d * v e - y c / INR d * (y e * v e))).
+    + rewrite !sum_minus, (sum_one d c v C), !sum_scal, V0. fold (dot d y v). rewrite V1. ring.
+    + intros e _. destruct (Nat.eqb c e); unfold Rdiv; ring. Qed.

@@ -24,12 +24,15 @@ SKIPPED_TAGS = {"button", "form", "pre", "script", "style", "svg"}
 SKIPPED_CLASSES = {
     "checks",
     "code",
+    "coq",
+    "coq-switch",
     "doc-labels",
     "drawing",
     "headerlink",
     "machine",
     "next",
     "origin",
+    "proof-steps",
     "result-links",
     "stars",
 }
@@ -39,6 +42,7 @@ REFERENCE = (
         "glossary/",
         "notation/",
         "numbers/",
+        "proofs/",
         "questions/",
         "results/",
         "review/",

@@ -50,6 +50,8 @@ class Page:
     convert: Callable[[str, str], str] = keep_text
     untranslated: bool = False
     theorems: Mapping[str, Any] = field(default_factory=dict)  # those that a kernel has checked
+    proof_lines: Mapping[str, list[str]] = field(default_factory=dict)  # beside its derivations
+    proof_steps: Mapping[str, Any] = field(default_factory=dict)  # if it shows them
 
     @cached_property
     def lines(self) -> list[str]:

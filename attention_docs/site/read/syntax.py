@@ -14,9 +14,10 @@ SETTING = re.compile(r"^ {4,}(?P<name>\w+): *(?P<value>.*?) *$")
 ATTRIBUTES = re.compile(r"^\s*\{:? ?[.#][^{}]*\}\s*$")
 REFERENCE = re.compile(r"^::: (?P<name>[\w.]+)\s*$")
 # Requests that need no other page's text.
-NAVIGATED = frozenset({"builds-on", "next", "next-token", "sentence"})
+NAVIGATED = frozenset({"builds-on", "coq", "next", "next-token", "sentence"})
 REQUESTED = (
     *("filter", "gallery", "works", "reports", "results", "notes", "cards", "review", "questions"),
+    *("proofs", "trust"),
     *sorted(NAVIGATED),
 )
 REQUEST = re.compile(r"^<!-- (?P<kind>[\w-]+)(?P<named>: (?P<name>[\w-]+))? -->$")
@@ -62,7 +63,11 @@ OPTIONS = {  # of each kind of box, all of them; `*` stands for anything
     "hint": {},
     "answer": {},
 }
-OPTIONAL = {  # why not all formulas of a result are computed; the theorems that prove it
-    "result": {"uncomputed": "words random", "proved": "*"},
+OPTIONAL = {
+    "result": {
+        "uncomputed": "words random",  # why not all of its formulas are computed
+        "proved": "*",  # the theorems that prove it, or why no kernel has checked it
+        "unproved": "measured program rounded normal theory approximate open",
+    },
 }
 ALLOWED = {"exec": {"1"}, "source": {"above", "folded", "none"}, "text": {"above", "folded"}}

@@ -27,7 +27,7 @@ from attention_docs.site.render.chapters import Chapters
 
 FOLDED_KINDS = ("deeper", "fold", "hint", "answer", "recall", "asks")  # in copies, asks too
 GROUPED = ("deeper", "fold")
-LISTS = ("mistakes", "results")  # pages whose folds are a list of entries
+LISTS = ("mistakes", "proofs", "results")  # pages whose folds are a list of entries
 OWN_LINK = re.compile(r"\]\(#")
 
 
@@ -109,6 +109,13 @@ def _show_theorem(parent: Element, name: str, assembled: AssembledPage) -> None:
     code = SubElement(SubElement(parent, "pre", {"class": "theorem", "lang": "en"}), "code")
     needed = "\n".join(theorem["definitions"])
     code.text = AtomicString(f"{theorem['statement']}.\n\n{needed}")
+    link = SubElement(parent, "p", {"class": "result-links"})
+    link.text = f"[{assembled.locale['site']['proofs']['steps']}]({link_steps(name)})"
+
+
+def link_steps(name: str) -> str:
+    """Where the sentences of a theorem's proof stand."""
+    return f"proofs.md#{name.replace('.', '-').replace('_', '-').lower()}"
 
 
 def add_fold(parent: Element, kind: str, title: str, name: str | None = None) -> Element:
@@ -182,6 +189,8 @@ def describe_support(options: dict[str, str], page: Page, locale: Locale) -> str
     ]
     if options.get("proved"):
         found.append(templates["machine"])
+    if reason := options.get("unproved"):
+        found.append(templates["unproved"][reason])
     if reason := options.get("uncomputed"):
         found.append(templates["uncomputed"][reason])
     return " · ".join(found)
@@ -198,12 +207,40 @@ def render_results(chapters: Chapters) -> str:
         boxes = [one for one in page.passages if one.kind == "result"]
         if boxes:
             parts.append(f"## {number} {page.title} {{ #{slug} }}")
+            parts.append(_describe_share(boxes, chapters.locale))
             assembled = AssembledPage(
                 page, chapters.results(page), chapters.locale, numbered=chapters.numbered
             )
-            lines = assembled.fill_values(assembled.get_value)
-            parts += [_render_result(box, assembled, lines) for box in boxes]
+            parts += [_render_result(box, assembled) for box in boxes]
     return "\n\n".join(parts)
+
+
+def render_trust(chapters: Chapters) -> str:
+    """How many results of each chapter a kernel has checked, and why not the others."""
+    words = chapters.locale["site"]["boxes"]
+    head = [words["trust"][name] for name in ("chapter", "results", "proved", "missing")]
+    rows = [f"| {' | '.join(head)} |", "|---|---|---|---|"]
+    for slug, number in chapters.numbered.items():
+        page = chapters.find_page(slug)
+        boxes = [one for one in page.passages if one.kind == "result"]
+        reasons = [
+            f"[{number}.{place}]({slug}.md#{box.id}) {words['unproved'][reason]}"
+            for place, box in enumerate(boxes, start=1)
+            if (reason := dict(box.options).get("unproved"))
+        ]
+        if boxes:
+            proved, missing = _count_proved(boxes), "<br>".join(reasons)
+            rows.append(f"| {number} {page.title} | {len(boxes)} | {proved} | {missing} |")
+    return "\n".join(rows)
+
+
+def _describe_share(boxes: list[Passage], locale: Locale) -> str:
+    share: str = locale["site"]["boxes"]["share"]
+    return share.format(proved=_count_proved(boxes), all=len(boxes))
+
+
+def _count_proved(boxes: list[Passage]) -> int:
+    return sum("proved" in dict(box.options) for box in boxes)
 
 
 def render_filter(label: str) -> str:
@@ -214,7 +251,7 @@ def render_filter(label: str) -> str:
     )
 
 
-def _render_result(box: Passage, assembled: AssembledPage, lines: list[str]) -> str:
+def _render_result(box: Passage, assembled: AssembledPage) -> str:
     """A result as it stands on the page of all results: a fold, with a link to its chapter."""
     slug, options = assembled.page.slug, dict(box.options)
     claim = assembled.locale["site"]["relations"][options["relation"]]
@@ -224,14 +261,15 @@ def _render_result(box: Passage, assembled: AssembledPage, lines: list[str]) -> 
     parts = [
         f"/// fold | **{number}** {box.title}\u00a0*{claim}*",
         f"    id: {slug}-{box.id}\n",
-        _extract_statement(box, assembled.page, lines),
+        render_statement(box, assembled),
         f"\n{place} · {support}\n{{ .result-links }}\n",
         "///",
     ]
     return OWN_LINK.sub(f"]({slug}.md#", "\n".join(parts))
 
 
-def _extract_statement(box: Passage, page: Page, lines: list[str]) -> str:
-    """What a result says, of a page's lines with their values in place."""
-    (head,) = (p for p in page.pieces if isinstance(p, Box) and p.line == box.line)
+def render_statement(box: Passage, assembled: AssembledPage) -> str:
+    """What a result says, with its values in place."""
+    lines = assembled.fill_values(assembled.get_value)
+    (head,) = (p for p in assembled.page.pieces if isinstance(p, Box) and p.line == box.line)
     return "\n".join(lines[head.last_line : box.last_line - 1]).strip()

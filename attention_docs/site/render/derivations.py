@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from html import escape
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
@@ -52,6 +53,24 @@ def lay_out_formula(rendered: str) -> str:
 
 Row = tuple[list[Element], list[Element], list[Element], str]
 """What stands left of the sign, the sign and what follows it, the reason, the space below."""
+
+
+def add_proof_lines(laid_out: str, proof: Sequence[str]) -> str:
+    """A formula with what a proof assistant reads for each of its lines, below the line."""
+    codes = [f'<code class="coq" lang="en">{escape(line)}</code>' for line in proof]
+    parts = re.split(r'(?=<div class="step")', laid_out)
+    steps = parts[1:] if len(parts) > 1 else parts
+    if not laid_out or len(steps) != len(codes):
+        message = f"the formula above has {len(steps)} lines, its proof has {len(codes)}"
+        raise ValueError(message)
+    if len(parts) == 1:
+        return laid_out + codes[0]
+    last = len("</div>")
+    ends = [last] * (len(steps) - 1) + [2 * last]  # after the last one the formula ends, too
+    completed = [
+        one[:-end] + code + one[-end:] for one, code, end in zip(steps, codes, ends, strict=True)
+    ]
+    return parts[0] + "".join(completed)
 
 
 def _find_rows(root: Element) -> list[Row] | None:

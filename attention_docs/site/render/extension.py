@@ -6,6 +6,7 @@ All of it happens while Markdown makes a page, on its tree: nothing is looked fo
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import Any
 from unicodedata import east_asian_width
 from xml.etree.ElementTree import Element, SubElement
@@ -28,6 +29,7 @@ from attention_docs.site.render import (
     formulas,
     mathml,
     mistakes,
+    proof_steps,
     recall,
 )
 from attention_docs.site.render.assembled_page import MARK, AssembledPage
@@ -168,6 +170,7 @@ class PageTreeprocessor(Treeprocessor):
                 assembled.links.notation,
             )
         boxes.group_folds(root, assembled)
+        proof_steps.lay_out_steps(root, assembled, self.md)
         recall.introduce_cards(root, assembled)
         held = (element for element in root.iter() if _is_formula(element))
         self.site.formulas.render_all(_read_formula(element, assembled)[1:] for element in held)
@@ -206,7 +209,9 @@ class PageTreeprocessor(Treeprocessor):
         _add_text(element, texts[0], explained)
         for child, tail in zip(children, texts[1:], strict=True):
             child.tail = None
-            if _is_formula(child):
+            if child.get("class") == proof_steps.LINES:
+                self.add_proof_lines(element, child, assembled)
+            elif _is_formula(child):
                 held = derivations.TAIL.match(tail or "")
                 self.render_formula(element, child, assembled, explained, held[0] if held else "")
                 tail = tail and tail[held.end() if held else 0 :]
@@ -251,6 +256,18 @@ class PageTreeprocessor(Treeprocessor):
         holder = SubElement(parent, "span", {"class": "held"}) if tail else parent
         holder.append(link)
         link.tail = tail
+
+    def add_proof_lines(self, parent: Element, held: Element, assembled: AssembledPage) -> None:
+        """Below each line of the formula before it what Coq reads for it."""
+        lines = [unescape("".join(code.itertext())) for code in held.iter("code")]
+        number = HTML_PLACEHOLDER_RE.fullmatch(parent[-1].text or "") if len(parent) else None
+        html = str(self.md.htmlStash.rawHtmlBlocks[int(number[1])]) if number else ""
+        try:
+            completed = derivations.add_proof_lines(html, lines)
+        except ValueError as error:
+            return assembled.add_failure("<!-- coq: ", str(error))
+        parent[-1].text = self.md.htmlStash.store(completed)
+        return None
 
     def _number_values(self, html: str, tex: str, display: bool, assembled: AssembledPage) -> str:
         """A formula whose inline values carry their numbers.

@@ -5,8 +5,11 @@
 parts that are made from the chapters and from three lists in `docs/`: `mistakes.toml`, `notes.toml`
 and `questions.toml`. `<!-- cards: part-1 -->`, `<!-- builds-on -->` and `<!-- next -->` are made
 from the navigation. `<!-- sentence -->` is where a reader's own sentence is read, `<!-- next-token
--->` where a model goes on with a beginning. Code, outputs, titles and sources come from the
-chapters: nothing is written twice. Any other comment is left alone.
+-->` where a model goes on with a beginning. `<!-- proofs -->` is every proof step by step,
+`<!-- trust -->` which results have one and why not the others, `<!-- coq: square -->` what Coq
+reads for each line of the derivation above it, and `<!-- coq -->` the switch that shows those
+lines. Code, outputs, titles and sources come from the chapters: nothing is written twice. Any other
+comment is left alone.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from attention_docs.site.render import (
     navigation,
     next_token,
     notes,
+    proof_steps,
     questions,
     recall,
     sentence,
@@ -42,6 +46,8 @@ def expand_request(request: Request, chapters: Chapters, slug: str = "") -> str 
             return citations.render_reports(chapters)
         case "results":
             return boxes.render_results(chapters)
+        case "trust":
+            return boxes.render_trust(chapters)
         case "review":
             return recall.render_review(chapters)
         case "notes":
@@ -50,6 +56,10 @@ def expand_request(request: Request, chapters: Chapters, slug: str = "") -> str 
             return questions.render_questions(request.name, chapters)
         case "cards":
             return navigation.make_cards(request.name, chapters)
+        case "coq":
+            return proof_steps.offer_lines(slug, request.name, chapters)
+        case "proofs":
+            return proof_steps.render_proofs(chapters)
         case "builds-on":
             return navigation.list_prerequisites(slug, chapters)
         case "sentence":

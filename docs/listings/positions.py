@@ -43,6 +43,7 @@ told = ["dog", "bites", "man", "and", "man", "bites", "dog", "back"]
 word_clocks(told, frequencies(8, 100.0), places=(0, 2))
 # --8<-- [end:scrub]
 
+
 # --8<-- [start:order]
 def agree(a, b):
     """Whether two arrays differ nowhere by more than 1e-12."""

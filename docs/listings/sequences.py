@@ -14,7 +14,7 @@ from attention_docs.sequences import (
     window_parameters,
     windows,
 )
-from attention_docs.text import check, text
+from attention_docs.text import check
 
 
 def best(row, names):

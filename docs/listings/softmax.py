@@ -7,7 +7,16 @@ from math import erf, exp, log, sqrt
 import numpy as np
 
 from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE
-from attention_docs.figures import Frame, bar_chart, heatmap, line_chart, numbered, softmax_bars, stepper, table
+from attention_docs.figures import (
+    Frame,
+    bar_chart,
+    heatmap,
+    line_chart,
+    numbered,
+    softmax_bars,
+    stepper,
+    table,
+)
 from attention_docs.score_functions import dot
 from attention_docs.softmax import (
     entropy,
@@ -21,6 +30,7 @@ queries, keys, values = INPUTS @ W_QUERY, INPUTS @ W_KEY, INPUTS @ W_VALUE
 example = np.array([1.0, 1.0, 1.0, 5.0])
 softmax_bars(example, softmax(example))
 # --8<-- [end:pull]
+
 
 # --8<-- [start:control]
 def one_leads(gap, n, tau=1):

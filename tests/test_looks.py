@@ -214,7 +214,7 @@ def test_the_tint_lies_on_its_word(visit: Visit) -> None:
 LOOKS = """() => [...document.querySelectorAll(
     "article :is(button, a.md-button, .stepper fieldset label > span)")]
   .filter((one) => one.checkVisibility() && !one.matches(
-    ".md-code__nav *, .ribbons-stages *, .ribbons-words *, .spot, .md-content__button, .unseen"))
+    ".md-code__nav *, .ribbons-stages *, .ribbons-words *, .next-bars *, .spot, .md-content__button, .unseen"))
   .map((one) => {
     const style = getComputedStyle(one);
     const paper = ["rgba(0, 0, 0, 0)", getComputedStyle(document.body).backgroundColor];
@@ -337,14 +337,14 @@ def test_what_gives_a_guess_away_waits_for_it(visit: Visit) -> None:
 @needs_live
 def test_under_a_finger_the_bar_leaves_the_picture_in_sight(visit: Visit) -> None:
     """One line, and the fields stand below the picture that they change."""
-    tab = visit("/positions/", width=390, has_touch=True, is_mobile=True)
-    tab.locator("#knobs-shift .live-turn").click()
-    tab.wait_for_selector("#knobs-shift input[type=range]")
+    tab = visit("/softmax/", width=390, has_touch=True, is_mobile=True)
+    tab.locator("#knobs-control .live-turn").click()
+    tab.wait_for_selector("#knobs-control input")
     show_all = "all => { for (const one of all) one.hidden = false; }"
     tab.locator(".live-bar [hidden]").evaluate_all(show_all)  # as after a change
     bar = tab.locator(".live-bar").bounding_box()
     assert bar["height"] <= 46
-    picture = tab.locator("#out-shift svg").bounding_box()
-    slider = tab.locator("#knobs-shift input[type=range]").bounding_box()
+    picture = tab.locator("#out-control .frame.shown svg").bounding_box()
+    slider = tab.locator("#knobs-control input").first.bounding_box()
     assert slider["y"] >= picture["y"] + picture["height"]
     assert "Ctrl" not in tab.locator(".live-bar").text_content()

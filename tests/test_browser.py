@@ -281,8 +281,8 @@ def find_controls(tab: Any, slug: str) -> list[str]:
 
 
 CONTROLS = """() => [...document.querySelectorAll("article :is(summary, button)")]
-  .filter((one) => !one.closest(`.stepper, .instrument, form.asks, .guess, .recall + .recall,
-      .next-bars`) &&
+  .filter((one) => !one.closest(
+    ".stepper, .instrument, form.asks, .guess, .recall + .recall, .next-bars") &&
     one.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
   .map((one) => (one.textContent || one.tagName).trim().slice(0, 20))"""
 

@@ -214,7 +214,8 @@ def test_the_tint_lies_on_its_word(visit: Visit) -> None:
 LOOKS = """() => [...document.querySelectorAll(
     "article :is(button, a.md-button, .stepper fieldset label > span)")]
   .filter((one) => one.checkVisibility() && !one.matches(
-    ".md-code__nav *, .ribbons-stages *, .ribbons-words *, .next-bars *, .spot, .md-content__button, .unseen"))
+    ".md-code__nav *, .ribbons-stages *, .ribbons-words *, .next-bars *, .spot, .unseen, " +
+    ".md-content__button"))
   .map((one) => {
     const style = getComputedStyle(one);
     const paper = ["rgba(0, 0, 0, 0)", getComputedStyle(document.body).backgroundColor];

@@ -16,9 +16,7 @@ DOCUMENTATION = "assets/_mkdocstrings.css"
 """What pages of modules need besides; the template asks for it there."""
 
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
-REMARK = re.compile(
-    r"^ *//[^\n]*\n|^ */\*.*?\*/\n", re.M | re.S
-)  # of a script, in lines of its own
+REMARK = re.compile(r"^ *//[^\n]*\n|^ */\*.*?\*/\n", re.M | re.S)  # of a script, in own lines
 JOINT = re.compile(r" ?([{;}])\n")  # where a sheet needs no line of its own
 INDENT = re.compile(r"\s*\n\s*")
 

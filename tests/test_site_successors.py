@@ -9,9 +9,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import yaml
+from bs4 import BeautifulSoup
 
 from attention_docs.site.publish.html_checks import find_forbidden, find_unrendered
-from tests.conftest import ROOT
+from tests.conftest import LANGUAGES, ROOT
 from tests.fixture_project import FixtureProject, read_files, run_command
 
 GENERATOR = re.compile(rb'(<meta name="generator" content=")[^"]*')
@@ -47,6 +49,47 @@ def test_properdocs_fails_on_what_mkdocs_fails_on(project: FixtureProject) -> No
         "docs/en/weights.md:18: Doc file 'en/weights.md' contains a link '#nowhere'" in done.stderr
     )
     assert not (project.root / "site").exists()
+
+
+def test_the_exported_markdown_builds_without_this_engine(project: FixtureProject) -> None:
+    """What is published without our plugin shows the same numbers, and the guard finds nothing."""
+    project.add_gallery("weights")
+    done = run(project, "attention_docs.site.export", "exported")
+    assert done.returncode == 0, done.stderr
+    for lang in LANGUAGES:
+        folder = project.root / "exported" / lang
+        assert "plugins" not in yaml.safe_load((folder / "mkdocs.yml").read_text(encoding="utf-8"))
+        text = (folder / "docs" / "weights.md").read_text(encoding="utf-8")
+        front = yaml.safe_load(text.split("---\n")[1])
+        assert set(front) == {"title", "description"}  # nothing of our own
+        command = ["mkdocs", "build", "-q", "-f", str(folder / "mkdocs.yml")]
+        assert run(project, *command).returncode == 0
+        html = (folder / "site" / "weights" / "index.html").read_text(encoding="utf-8")
+        assert find_unrendered(html) == []
+        article = BeautifulSoup(html, "lxml").article
+        assert article
+        text = " ".join(article.get_text(" ").split())
+        name = {"en": "weights", "zh": "权重"}[lang]
+        assert f"{name} [0.0634, 0.4683, 0.4683]" in text
+        assert "The first weight is 0.0634" in text
+        assert article.find("a", string="the next")["title"] == "0.47"  # type: ignore[index]
+        assert [cell.get_text() for cell in article.find_all("td")] == [name, "0.06"]
+        math = article.find("math")
+        assert math
+        assert "0.468" in math.get_text()
+        gallery = (folder / "site" / "mistakes" / "index.html").read_text(encoding="utf-8")
+        assert '<details id="an-entry">' in gallery
+        assert "#out-weights" in gallery
+        assert '<div id="out-weights"></div>' in html
+    assert run(project, "attention_docs.site.publish.html_checks", "exported").returncode == 0
+
+
+def test_nothing_is_exported_where_something_is_wrong(project: FixtureProject) -> None:
+    project.edit("docs/listings/weights.py", "softmax(scores)\n", "1 / 0\n")
+    done = run(project, "attention_docs.site.export", "exported")
+    assert done.returncode == 1
+    assert "ZeroDivisionError" in done.stderr
+    assert not (project.root / "exported").exists()
 
 
 PAGE = "<!doctype html><html><head><title>x</title></head><body>{}</body></html>"

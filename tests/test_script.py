@@ -86,6 +86,9 @@ def test_rows_columns_and_lines(simplified: str, english: str, traditional: str)
 
 # Terms that are called otherwise in Taiwan, and other words that have no character in common.
 AGREED = {
+    "块对角掩码": "區塊對角遮罩",
+    "布拉德利–特里模型": "布萊德利–特里模型",
+    "监督微调": "監督式微調",
     "开销": "成本",
     "打分函数": "評分函數",
     "掩码": "遮罩",

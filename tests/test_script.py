@@ -434,7 +434,7 @@ def test_a_page_says_what_it_is_and_where_its_twins_are(site: Path) -> None:
         ("zh-hant", "layer norm", "transformer-block"),
         ("zh-hant", "高斯分佈", "scaling"),  # as most people there type it
         ("zh-hant", "跳接", "transformer-block"),
-        ("zh-hant", "符記", "masking"),
+        ("zh-hant", "符記", "tokens"),
         ("zh-hant", "倒傳遞", "learning"),
         ("zh", "遮罩", "masking"),
         ("zh", "變異數", "scaling"),

@@ -117,6 +117,8 @@ function expandQuery(query) {
       if (occurs(other)) ways.set(way, [...new Set([other, ...around])]);
     }
   }
+  const named = `${asked.replaceAll(" ", "-")}/`; // a page that has the query for its name
+  if (docs.some(({ location }) => location === named)) home = named;
   return [[...ways].slice(0, 12), home];
 }
 

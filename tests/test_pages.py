@@ -201,7 +201,7 @@ def test_a_listing_is_a_script_that_hides_no_module(listing: Path) -> None:
 def test_every_module_has_its_page_in_the_api(lang: str) -> None:
     """All but the checks, which only raise, a command, and the layer that builds the site."""
     package = ROOT / "attention_docs"
-    names = {path.stem for path in package.glob("*.py")} | {"nn", "figures"}
+    names = {path.stem for path in package.glob("*.py")} | {"data", "figures", "nn"}
     names -= {"__init__", "checks", "signatures", "verify"}
     wanted = {name.replace("_", "-"): name for name in names}
     overview = (ROOT / "docs" / lang / "api.md").read_text(encoding="utf-8")

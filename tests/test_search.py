@@ -32,7 +32,7 @@ SEARCHES = [
     ("zh", "方差", "scaling"),
     ("zh", "softmax", "softmax"),
     ("zh", "√d_k", "scaling"),
-    ("zh", "每个参数只认一个方位", "sequences"),
+    ("zh", "超出句子两端的地方补零", "sequences"),
 ]
 
 # What readers type, in the field's words, the page's or another's, and the page that explains it.

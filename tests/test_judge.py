@@ -62,6 +62,16 @@ RIGHT: dict[str, list[str]] = {
                 return [your(q, k, v, mask) for q, k, v in all_]
             return softmax(np.where(mask, query @ key.T / len(query.T) ** 0.5, -1e9)) @ value""",
     ],
+    "batches": [
+        "return np.tril((segments[:, None] == segments) & (segments > 0))",
+        """
+            n = len(segments)
+            same = [[segments[i] == segments[j] > 0 for j in range(n)] for i in range(n)]
+            return np.array(same) & (np.arange(n) <= np.arange(n)[:, None])""",
+        """
+            texts = np.eye(10)[segments][:, 1:]
+            return np.tri(len(segments)) * (texts @ texts.T) > 0""",
+    ],
     "cross-attention": [
         "return np.array([[[j < l for j in range(n)]] for l in lengths])",
         """
@@ -306,6 +316,13 @@ WRONG: dict[str, list[str]] = {
         "return model_masked_attention(query, key, value, mask)",
         "return attention(query, key, value, mask=mask)[0]",
         "print(query)",
+    ],
+    "batches": [
+        "return segments[:, None] == segments",
+        "return np.tril(segments[:, None] == segments)",
+        "return np.triu((segments[:, None] == segments) & (segments > 0))",
+        "return np.tril((segments[:, None] == segments) & (segments > 0)) * 1.0",
+        "return np.tril(abs(segments[:, None] - segments) < 1) & (segments < 3)",
     ],
     "cross-attention": [
         "return padding_mask(lengths, n)",

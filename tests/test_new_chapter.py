@@ -44,7 +44,7 @@ def test_a_new_chapter_stands_before_the_gallery(root: Path) -> None:
     assert rows[at - 1] == f"| [Low rank](docs/en/low.md) | {page.meta['question']} |"
 
 
-@pytest.mark.parametrize(("name", "before"), [("abacus", "attention-function"), ("zen", None)])
+@pytest.mark.parametrize(("name", "before"), [("abacus", "assistant"), ("zen", None)])
 def test_what_pytorch_calls_the_same_stands_in_alphabetical_order(
     name: str, before: str | None, root: Path
 ) -> None:

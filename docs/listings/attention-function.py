@@ -564,7 +564,7 @@ def with_scores(change):
 
 def draw_case(rng):
     b, h, n_q, n_k, d_k, d_v = rng.permutation([2, 3, 5, 6, 7, 8])
-    mask = np.arange(n_k) <= rng.integers(n_k, size=(n_q, 1))
+    mask = np.arange(n_k) <= rng.integers(1, n_k, size=(n_q, 1))
     return (
         halves(rng, b, h, n_q, d_k),
         halves(rng, b, h, n_k, d_k),

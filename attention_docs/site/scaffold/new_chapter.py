@@ -85,7 +85,9 @@ def _list_in_navigation(root: Path, name: str) -> Path:
     path = root / "mkdocs.yml"
     text = path.read_text(encoding="utf-8")
     listings = {file.stem for file in (root / "docs" / "listings").glob("*.py")} - {GALLERY}
-    last = [slug for slug in read_settings(root).order if slug in listings][-1]
+    order = read_settings(root).order
+    before = order[: order.index(GALLERY)] if GALLERY in order else order
+    last = [slug for slug in before if slug in listings][-1]
     line = re.search(rf"^(?P<indent> *- ){re.escape(last)}\.md$", text, re.M)
     if line is None:
         raise ScaffoldError(f"mkdocs.yml must list {last}.md on a line of its own")

@@ -121,12 +121,24 @@ def of_in_context() -> tuple[Rows, Rows]:
     return rows(np.concatenate(taught)), rows(exam["exam"][16][0])
 
 
+def of_assistant() -> tuple[Rows, Rows]:
+    """Stories. Chats are short: of those that a model is asked, very few were tuned on too."""
+    found = run("assistant", "setup", "toy", "chats", given={"pretrained": None})
+    asked = rows(found["new_chats"])
+    for start in range(3):
+        tuned = rows(found["chats"](np.random.default_rng(start), 80 * 32))
+        assert len(tuned & asked) < 0.02 * len(asked)
+    assert len(found["lessons"]) == 300 * 32
+    return rows(found["lessons"]), rows(found["held_out"])
+
+
 HELD_OUT: dict[str, Callable[[], tuple[Rows, Rows]]] = {
     "language-model": of_language_model,
     "learning": of_learning,
     "long-sequences": of_long_sequences,
     "cross-attention": of_cross_attention,
     "in-context": of_in_context,
+    "assistant": of_assistant,
 }
 ALL = {"precision": "a symbol is asked for the symbols that it was trained on, and no others"}
 
@@ -150,6 +162,8 @@ def test_every_listing_that_trains_says_what_is_held_out() -> None:
 # Of the blocks that seed several generators: how many starts the page names, how many generators
 # each of them seeds, and how many others there are.
 STARTS = {
+    ("assistant", "answers"): (3, 2, 0),  # chats with marks; parameters without pre-training
+    ("assistant", "preferences"): (3, 1, 1),  # what all of them write
     ("positions", "real-head"): (100, 1, 0),  # orders of a sentence
     ("cross-attention", "experiment"): (5, 1, 2),  # a set of lists for each length
     ("in-context", "rates"): (0, 0, 5),  # prompts of each number of examples

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 BEGINNINGS = "next-word.json"  # how the model goes on with some
 BATCH = "batches.json"  # two texts alone and in one batch
@@ -39,6 +39,32 @@ def load_beginnings() -> dict[str, Any]:
         (Path(__file__).parent / "smollm2" / BEGINNINGS).read_text(encoding="utf-8")
     )
     return kept
+
+
+class Sizes(NamedTuple):
+    """What SmolLM2-135M consists of.
+
+    Attributes:
+        vocabulary: its tokens.
+        d_model: the components of a token's vector.
+        d_ff: the width of a feed-forward network.
+        parameters: all numbers that were learned.
+    """
+
+    vocabulary: int
+    d_model: int
+    d_ff: int
+    parameters: int
+
+
+def load_sizes() -> Sizes:
+    """The sizes of SmolLM2-135M, as its file holds them.
+
+    Examples:
+        >>> load_sizes().parameters
+        134515008
+    """
+    return Sizes(**load_beginnings()["sizes"])
 
 
 def load_batch() -> dict[str, Any]:

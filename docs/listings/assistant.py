@@ -16,26 +16,26 @@ from attention_docs.assistant import (
     preference_probability,
     tilted_policy,
 )
-from attention_docs.data import load_beginnings
-from attention_docs.figures import Frame, bar_chart, numbered, slider, table
+from attention_docs.data import load_sizes
+from attention_docs.figures import Frame, bar_chart, slider, table
 from attention_docs.text import check, number
 
 measured = load_answers()
 said = {country: one["text"] for country, one in measured.greedy.items()}
-sizes = load_beginnings()["sizes"]
+sizes = load_sizes()
 years = 2e12 * 0.75 / 250 / (60 * 24 * 365)  # 3 words for 4 tokens, 250 words a minute
 # --8<-- [end:setup]
 
 # --8<-- [start:pretraining]
 models = {
-    "SmolLM2-135M": (sizes["parameters"], 2e12, None),
+    "SmolLM2-135M": (sizes.parameters, 2e12, None),
     "SmolLM2-1.7B": (1.7e9, 11e12, 250_000),
     "DeepSeek-V3": (37e9, 14.8e12, 5_576_000),
     "Llama 3.1 405B": (405e9, 15.6e12, None),
 }
 table(
     [[float(n), t, 6 * n * t, price] for n, t, price in models.values()],
-    columns=["parameters", "tokens", "operations", "price in dollars"],
+    columns=["parameters", "tokens read", "operations", "price in dollars"],
     index=list(models),
     spec=[".1e", ".1e", ".1e", ",d"],
 )
@@ -217,7 +217,10 @@ table(
 # --8<-- [start:bradley-terry]
 leads = np.array([0.0, log(3), 2.0, 5.0])
 preferred = preference_probability(leads, np.zeros(4))
-check("as softmax of both rewards", np.allclose(preferred, 1 / (1 + np.exp(-leads))))
+check(
+    "as softmax of both rewards",
+    np.allclose(preferred, 1 / (1 + np.exp(-leads)), rtol=0, atol=1e-12),
+)
 table(
     np.column_stack([preferred, preference_loss(leads, np.zeros(4))]),
     columns=["probability", "loss"],
@@ -273,7 +276,7 @@ for beta in (2.0, 1.0, 0.5):
     compared.append([formula, best_value, others.max()])
 table(
     compared,
-    columns=["β ln C", "best policy", "best of 1,000 others"],
+    columns=["β ln C", "best policy", "best of the others"],
     index=["β = 2", "β = 1", "β = 1/2"],
     spec=".3f",
 )
@@ -386,7 +389,7 @@ table(
 # --8<-- [end:mistake-still]
 
 # --8<-- [start:rank]
-rank, d_model, d_ff = 8, sizes["d_model"], sizes["d_ff"]
+rank, d_model, d_ff = 8, sizes.d_model, sizes.d_ff
 whole = {"W_Q of one layer": d_model * d_model, "W_down of one layer": d_ff * d_model}
 low = {
     "W_Q of one layer": rank * (d_model + d_model),
@@ -417,8 +420,8 @@ gap = [token for token, _ in spoken].index(" is") + 1  # the name of the capital
 least_around = min(p for _, p in spoken[1:gap])
 table(
     rows,
-    columns=["probability of the likeliest", "perplexity"],
-    index=["real", "made up"],
+    columns=["probability of the likeliest", "perplexity of all"],
+    index=["real country", "made-up country"],
     spec=[".2f", ".0f"],
 )
 # --8<-- [end:invents]
@@ -426,7 +429,7 @@ table(
 # --8<-- [start:exercise-pencil]
 powers = np.exp(ln_rewards)
 best_of_three = tilted_policy(third, ln_rewards, 1.0)
-table([best_of_three], columns=numbered("text", 3), spec=".2f")
+table([best_of_three], columns=["first", "second", "third"], spec=".2f")
 # --8<-- [end:exercise-pencil]
 
 # --8<-- [start:exercise-masked]

@@ -48,7 +48,7 @@ def outputs(ids, mask, positions, kind):
 
 # --8<-- [start:event]
 ways = {
-    "alone": "alone",
+    "on its own": "alone",
     "in the batch, padded on the right": "right",
     "in the batch, padded on the left": "left",
     "padded on the left, with a mask": "left, masked",
@@ -75,6 +75,20 @@ table(
 )
 # --8<-- [end:event]
 
+# --8<-- [start:positions]
+batch = [np.array([3, 1, 4, 1, 5]), np.array([9, 2])]
+ids, segments = pad(batch, "left")
+counted_up = segments.cumsum(axis=-1) - 1
+same = (counted_up == segment_positions(segments))[segments > 0].all()
+check("they are cumsum − 1", same)
+table(
+    [[ids[i], segments[i], segment_positions(segments)[i]] for i in range(2)],
+    columns=["token ids", "mask", "positions"],
+    index=numbered("row", 2),
+    spec="d",
+)
+# --8<-- [end:positions]
+
 # --8<-- [start:control]
 five = np.array([3, 1, 4, 1, 5])  # token ids
 here = np.arange(len(five))
@@ -84,7 +98,7 @@ moved = {}
 
 def frame(left, masked, by_token, rotated):
     """Five tokens and three places of padding, and how far the outputs are from those alone."""
-    side, kind = ("right", "left")[left], ("table", "RoPE")[rotated]
+    side, kind = ("right", "left")[left], kinds[rotated]
     (ids, _), (segments, _) = pad([five, np.zeros(8, int)], side)
     mask = causal_mask(8) & segment_mask(segments) if masked else causal_mask(8)
     positions = segment_positions(segments) if by_token else np.arange(8)
@@ -96,16 +110,17 @@ def frame(left, masked, by_token, rotated):
     ]
     drawn = heatmap(weights, name="weights", rows=names, columns=names, allowed=mask, scale=(0, 1))
     at = tuple(str(1 + choice) for choice in (left, masked, by_token, rotated))
-    label = f"{side}, mask {off_on[masked]}, {counted[by_token]}, {kinds[rotated]}"
+    label = f"{sides[left]}, mask {off_on[masked]}, {counted[by_token]}, {kinds[rotated]}"
     caption = f"Largest change of an output of the five tokens: {number(change, '.2f')}."
     return Frame(at, label, (drawn,), caption)
 
 
-off_on, counted, kinds = ["off", "on"], ["places", "tokens"], ["table", "RoPE"]
+sides, off_on = ["on the right", "on the left"], ["off", "on"]
+counted, kinds = ["places", "tokens"], ["table", "RoPE"]
 stepper(
     "padding",
     [
-        ("Padding", ["right", "left"]),
+        ("Padding", sides),
         ("Padding mask", off_on),
         ("Positions count", counted),
         ("Kind of positions", kinds),
@@ -120,39 +135,27 @@ stepper(
 )
 # --8<-- [end:control]
 
-# --8<-- [start:positions]
-batch = [np.array([3, 1, 4, 1, 5]), np.array([9, 2])]
-ids, segments = pad(batch, "left")
-counted_up = segments.cumsum(axis=-1) - 1
-same = (counted_up == segment_positions(segments))[segments > 0].all()
-check("they are cumsum − 1", same)
-table(
-    [[ids[i], segments[i], segment_positions(segments)[i]] for i in range(2)],
-    columns=["token ids", "mask", "positions"],
-    index=numbered("text", 2),
-    spec="d",
-)
-# --8<-- [end:positions]
-
 # --8<-- [start:generate]
 PAD = 2
-successor = np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, 1]])  # 1 after 0, 0 after 1
-model = LanguageModel(np.eye(3), np.zeros((9, 3)), (), successor, num_heads=1)
-steps = np.zeros((2, 3))  # three new tokens for each of two texts; always the likeliest
+# 1 after 0, 0 after 1
+successor = np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, 1]])
+parts = np.eye(3), np.zeros((9, 3)), (), successor
+model = LanguageModel(*parts, num_heads=1)
+steps = np.zeros((2, 3))  # three tokens for each text; always the likeliest
 texts = [np.array([0]), np.array([1, 0, 1])]
 written = {}
 for side in ("right", "left"):
     ids, segments = pad(texts, side, PAD)
     written[side] = generate(ids, model, steps, top_k=1)
     try:
-        with_segments = generate(ids, model, steps, top_k=1, segments=segments)
+        generate(ids, model, steps, top_k=1, segments=segments)
     except ValueError as error:
         refused = str(error)
 print(f"padded on the right, with segments: {refused}")
 table(
-    [[text, *(written[side][i] for side in ("right", "left"))] for i, text in enumerate(texts)],
-    columns=["text", "padded on the right", "padded on the left"],
-    index=numbered("text", 2),
+    list(zip(texts, written["right"], written["left"], strict=True)),
+    columns=["given", "padded on the right", "padded on the left"],
+    index=numbered("row", 2),
     spec="d",
 )
 # --8<-- [end:generate]
@@ -304,16 +307,19 @@ table([[fact] for fact in facts.values()], columns=["what happens"], index=list(
 # --8<-- [start:identity]
 q, k = x[:, :, :4], x[:, :, 4:]
 weights = sdpa(q, k, torch.eye(5, **double).expand(3, 5, 5))
-wanted, _ = attention(q.numpy(), k.numpy(), np.broadcast_to(np.eye(5), (3, 5, 5)))
-check("these are the weights", np.abs(weights.numpy() - wanted).max() < 1e-12)
+every_one = np.broadcast_to(np.eye(5), (3, 5, 5))
+wanted, _ = attention(q.numpy(), k.numpy(), every_one)
+far = np.abs(weights.numpy() - wanted).max()
+check("these are the weights", far < 1e-12)
 # --8<-- [end:identity]
 
 # --8<-- [start:double-minimum]
 doubled = {}
 for dtype in (torch.float16, torch.bfloat16, torch.float32):
     lowest = torch.finfo(dtype).min
-    padding = torch.tensor([lowest, lowest, 0], dtype=dtype)  # keys 1 and 2 are padding
-    future = torch.tensor([0, lowest, lowest], dtype=dtype)  # query 1 looks back alone
+    # Keys 1 and 2 are padding; query 1 looks back alone.
+    padding = torch.tensor([lowest, lowest, 0], dtype=dtype)
+    future = torch.tensor([0, lowest, lowest], dtype=dtype)
     both = padding + future
     scores = ["−∞" if score.isinf() else "min" for score in both]
     doubled[str(dtype)] = [*scores, both.softmax(dim=-1).float().numpy()]
@@ -358,7 +364,7 @@ print(f"the causal mask: {is_the_causal_mask}")
 
 # --8<-- [start:writing]
 def your_mask(segments):
-    """Which keys each query may see, (n, n), for segments (n,); 0 is padding."""
+    """Which keys each query may see, (n, n), by segments (n,)."""
     n = len(segments)
     return np.ones((n, n), dtype=bool)  # write it here
 

@@ -206,6 +206,16 @@ table(
 )
 # --8<-- [end:additive-weights]
 
+# --8<-- [start:one-matrix]
+draws = np.random.default_rng(0).normal(size=(2, 10_000, 3, 3))
+circles = {}
+for name, asked, answered in (("W_Q and W_K", *draws), ("W_Q twice", draws[0], draws[0])):
+    table_of = asked @ answered.swapaxes(-1, -2)  # the scores of three one-hot tokens
+    right = [table_of[:, i, (i + 1) % 3] > table_of[:, i, (i + 2) % 3] for i in range(3)]
+    circles[name] = np.logical_and.reduce(right).mean()
+table([[share] for share in circles.values()], columns=["share"], index=list(circles), spec=".1%")
+# --8<-- [end:one-matrix]
+
 # --8<-- [start:saved]
 table(
     [
@@ -216,16 +226,6 @@ table(
     spec=["d", "d", ",d", ",d", ""],
 )
 # --8<-- [end:saved]
-
-# --8<-- [start:one-matrix]
-draws = np.random.default_rng(0).normal(size=(2, 10_000, 3, 3))
-circles = {}
-for name, asked, answered in (("W_Q and W_K", *draws), ("W_Q twice", draws[0], draws[0])):
-    table_of = asked @ answered.swapaxes(-1, -2)  # the scores of three one-hot tokens
-    right = [table_of[:, i, (i + 1) % 3] > table_of[:, i, (i + 2) % 3] for i in range(3)]
-    circles[name] = np.logical_and.reduce(right).mean()
-table([[share] for share in circles.values()], columns=["share"], index=list(circles), spec=".1%")
-# --8<-- [end:one-matrix]
 
 # --8<-- [start:projected]
 merged = W_QUERY @ W_KEY.T  # (d_model, d_model), no parameters of its own

@@ -139,10 +139,10 @@ table(
 # --8<-- [end:positions]
 
 # --8<-- [start:tied]
-from attention_docs.data import load_beginnings
+from attention_docs.data import load_sizes
 
-sizes = load_beginnings()["sizes"]  # of SmolLM2
-table_size = sizes["vocabulary"] * sizes["d_model"]
+sizes = load_sizes()  # of SmolLM2
+table_size = sizes.vocabulary * sizes.d_model
 width, draw = 512, np.random.default_rng(0)
 tied = draw.normal(scale=1 / sqrt(width), size=(2000, width))  # a row for each of 2,000 tokens
 outgoing = draw.normal(size=(2000, width))  # components of variance 1

@@ -425,6 +425,7 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
         "outputs": [[0.5, 0.5]] * 2,
     }
     names: Any = {"names": ["verb", "noun"], "kinds": ["a verb", "a noun"], "unsure": "?"}
+    names["pictures"] = ["eye", "handsaw"]
 
     def make(**changed: Any) -> Any:
         return sentence_dial(["I", "saw"], **{**good, **changed}, **names, askers=[1], first=1)

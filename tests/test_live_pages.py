@@ -265,7 +265,8 @@ class Live:
         return printed(str(self.tab.locator(f"#value-{number}").text_content()))
 
     def read_all(self) -> str:
-        """All that a reader sees of the text; how far ribbons have played is none of it."""
+        """All that a reader sees of the text; how far ribbons have played is none of it, nor what
+        an instrument adds to its numbers once it is near."""
         text: str = self.tab.evaluate(
             """() => [...document.querySelectorAll(
               "article .output pre > code:not(.block *), article .output figure > div, " +
@@ -275,6 +276,8 @@ class Live:
               for (const ribbons of copy.querySelectorAll(".ribbons")) delete ribbons.dataset.stage;
               for (const stage of copy.querySelectorAll(".ribbons [aria-current]"))
                 stage.removeAttribute("aria-current");
+              for (const one of copy.querySelectorAll(".instrument"))
+                one.replaceWith(one.dataset.numbers);
               return copy.innerHTML;
             }).join("\\n")"""
         )
@@ -289,6 +292,8 @@ class Live:
               const labels = (inside) =>
                 [...inside.querySelectorAll("svg")].map((one) => one.getAttribute("aria-label"));
               const shown = document.querySelector(`#out-${block} figure > div`);
+              const [given, drawn] = [wanted, shown].map((one) => one.querySelector(".instrument"));
+              if (given) return given.dataset.numbers === drawn.dataset.numbers;
               if (wanted.querySelector("table")) return wanted.textContent === shown.textContent;
               return wanted.querySelector("input")
                 ? `${labels(wanted)}` === `${labels(shown)}` : wanted.innerHTML === shown.innerHTML;
@@ -351,7 +356,7 @@ EIGHT_STEPS = re.compile(r"/live/\w+/eight-steps\.json$")
 
 EDITS = [
     ("eight-steps", "stepper", "[0, 2, 0, 2]", "[0, 3, 0, 2]"),
-    ("softmax", "control", "[1.0, 1.0, 1.0, 5.0]", "[1.0, 1.0, 2.0, 5.0]"),
+    ("softmax", "pull", "[1.0, 1.0, 1.0, 5.0]", "[1.0, 1.0, 2.0, 5.0]"),
     ("scaling", "example", "d_k = 64", "d_k = 100"),
     ("masking", "minus-infinity", "True, True, False", "True, False, True"),
     ("positions", "shift", "offset = 3", "offset = 5"),

@@ -141,8 +141,9 @@ def test_share_card(published: FixtureProject) -> None:
     assert content[:8] == b"\x89PNG\r\n\x1a\n"
     assert struct.unpack(">II", content[16:24]) == (1200, 630)
     assert len(content) < 300_000  # some places take no larger picture
-    # By hand: the second saw asks for the word before it, with a score of 6/√4.
-    powers = [1, 1, math.exp(3), 1]
+    # By hand: the second saw asks for the word before it, with a score of 6; the cosines of the
+    # words a sixth of a turn beside that one are 1/2, and that of the first, a third away, -1/2.
+    powers = [math.exp(score) for score in (-3, 3, 6, 3)]
     weights = [f"{power / sum(powers):.2f}" for power in powers]
     for url in ("weights/", "zh/weights/"):
         said = read_meta(parse_page(published, url))

@@ -58,8 +58,7 @@ PICTURE = (
     "M-44 -22H44V36H-44zM-34 -12H34V26H-34zM-30 -22L0 -42L30 -22"
     "M-34 22L-12 2L4 16L14 8L34 24M16 -4a4 4 0 0 1 8 0a4 4 0 0 1 -8 0z"
 )
-PICTURES = {"saw": (EYE, SAW), "画": (BRUSH, PICTURE)}
-"""What the two kinds of a word look like, by the word."""
+PICTURES = {"eye": EYE, "handsaw": SAW, "brush": BRUSH, "picture": PICTURE}
 
 
 class Frame(NamedTuple):
@@ -116,6 +115,7 @@ class SentenceDial(Instrument):
     output: list[float]
     names: tuple[Wording, ...]
     kinds: tuple[Wording, ...]
+    pictures: tuple[Wording, ...]  # names in PICTURES, which a language may replace by others
     unsure: Wording
     askers: tuple[int, ...]
     first: int
@@ -147,12 +147,14 @@ class SentenceDial(Instrument):
     def list_layouts(self, lang: Language) -> list[Layout]:
         """For a wide window and for a narrow one."""
         return [
-            Layout(kind, Drawing(f.width, f.height, self._draw(lang, f), most), self._places(f))
+            Layout(
+                kind, Drawing(f.width, f.height, self._draw(lang, f), most), self._places(lang, f)
+            )
             for kind, f, most in (("wide", WIDE, 1400), ("narrow", NARROW, 520))
         ]
 
-    def _places(self, f: Frame) -> Mapping[str, Any]:
-        xs = [round(x, 2) for x in self._middles(f)]
+    def _places(self, lang: Language, f: Frame) -> Mapping[str, Any]:
+        xs = [round(x, 2) for x in self._middles(lang, f)]
         return {**f._asdict(), "xs": xs}
 
     def _name_words(self, lang: Language) -> list[str]:
@@ -163,10 +165,10 @@ class SentenceDial(Instrument):
             for i, label in enumerate(labels)
         ]
 
-    def _middles(self, f: Frame) -> list[float]:
+    def _middles(self, lang: Language, f: Frame) -> list[float]:
         """Of the words, with equal gaps between them."""
-        english = [str(one) for one in self.words]
-        wide = [f.size * sum(LETTERS.get(c, 0.55) for c in word) for word in english]
+        labels = [lang.translate_label(one) for one in self.words]
+        wide = [f.size * sum(LETTERS.get(c, 1.0) for c in label) for label in labels]
         gap = (f.span - sum(wide)) / max(1, len(wide) - 1)
         x, found = (f.width - f.span) / 2, []
         for one in wide:
@@ -175,7 +177,7 @@ class SentenceDial(Instrument):
         return found
 
     def _draw(self, lang: Language, f: Frame) -> str:
-        xs = self._middles(f)
+        xs = self._middles(lang, f)
         kind = sum(self.output) and self.output[0] / sum(self.output)
         body = "".join(self._draw_arc(f, xs, j) for j in reversed(range(len(xs))))
         body += self._draw_words(lang, f, xs)
@@ -269,7 +271,8 @@ class SentenceDial(Instrument):
         )
         px, py, scale = f.picture
         pictures = ""
-        for d, value, tint in zip(PICTURES.get(word, ("", "")), self.output, KINDS, strict=True):
+        drawn = [PICTURES[lang.translate_label(one)] for one in self.pictures]
+        for d, value, tint in zip(drawn, self.output, KINDS, strict=True):
             shape = path(d, fill="none", stroke=tint, stroke_width=4, stroke_linejoin="round")
             pictures += group(shape, opacity=_fade_picture(value), **{"class": "picture"})
         style = {"text_anchor": "middle", "font_weight": "600", "fill": INK}
@@ -334,7 +337,7 @@ class SentenceDial(Instrument):
 
 
 LETTERS = {"I": 0.39, "s": 0.475, "a": 0.554, "w": 0.85}
-"""Widths in the face of the sentence; a Chinese word takes the place of an English one."""
+"""Widths in the face of the sentence; any other takes a whole em, as Chinese does."""
 
 
 def sentence_dial(
@@ -347,6 +350,7 @@ def sentence_dial(
     *,
     names: Sequence[str],
     kinds: Sequence[str],
+    pictures: Sequence[str],
     unsure: str,
     askers: Sequence[int],
     first: int,
@@ -362,6 +366,7 @@ def sentence_dial(
         outputs: (n, 2), their averages of the values.
         names: of the two kinds.
         kinds: what a word of each kind is.
+        pictures: what each kind looks like: an eye, a handsaw, a brush or a picture.
         unsure: the same where neither has half of the output.
         askers: the words that can ask, counted from 0.
         first: the one that asks at first.
@@ -373,7 +378,8 @@ def sentence_dial(
         >>> figure = sentence_dial(
         ...     ["I", "saw"], [[1, 0], [0, 1]], [[0, 1], [1, 0]], [[1, 0], [0, 1]],
         ...     [[0.27, 0.73], [0.73, 0.27]], [[0.27, 0.73], [0.73, 0.27]],
-        ...     names=["verb", "noun"], kinds=["a verb", "a noun"], unsure="?", askers=[1], first=1,
+        ...     names=["verb", "noun"], kinds=["a verb", "a noun"], pictures=["eye", "handsaw"],
+        ...     unsure="?", askers=[1], first=1,
         ... )
         >>> print(figure.alt("en"))
         The query of saw. Its scores: I 1.0, saw 0.0. Weights: I 0.73, saw 0.27. \
@@ -402,6 +408,7 @@ Output: verb 0.73, noun 0.27: a verb.
         rows["outputs"][first],
         check_labels(names),
         check_labels(kinds),
+        check_labels(pictures),
         check_label(unsure),
         tuple(askers),
         first,

@@ -45,6 +45,7 @@ sentence_dial(
     outputs,
     names=["verb", "noun"],
     kinds=["a verb, it sees", "a noun, it cuts"],
+    pictures=["eye", "handsaw"],
     unsure="it cannot tell",
     askers=[1, 3],
     first=3,

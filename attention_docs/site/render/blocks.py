@@ -21,12 +21,16 @@ from attention_docs.site.render.assembled_page import AssembledPage
 
 TOOLS = "tools"  # the line below an output that holds what opens: code, origin, checks
 FORMATTER = HtmlFormatter(cssclass="highlight", wrapcode=True)
+PLAIN = re.compile(r'<span class="(?:p|o|mi|mf|nn|nf|fm|nc|ne)">([^<]*)</span>')
+"""Punctuation, operators, numbers and names: docs/assets/paper.css writes them in the ink of all
+code, and there are thousands of them on a page."""
 
 
 @lru_cache(maxsize=4096)  # what stands on the pages of all languages is highlighted once
 def highlight(text: str, language: str) -> str:
     """Text in a language ("python", or "text" for what was printed) as HTML."""
-    return str(pygments.highlight(text, get_lexer_by_name(language), FORMATTER)).rstrip("\n")
+    found = str(pygments.highlight(text, get_lexer_by_name(language), FORMATTER)).rstrip("\n")
+    return PLAIN.sub(r"\1", found)
 
 
 def render_output(

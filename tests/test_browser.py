@@ -476,6 +476,7 @@ def test_results_are_lines_that_filter(lang: str, visit: Visit) -> None:
     heading, *left = tab.evaluate(FOUND)
     assert heading.startswith("4 ")
     assert left == ["4.1"]
+    assert tab.locator("article > h2 ~ p:visible").count() == 1  # how many of its proofs are checked
     said = tab.locator(".filter [role=status]").inner_text()
     assert re.findall(r"\d+", said) == [
         "1",
@@ -852,7 +853,7 @@ def test_code_can_be_copied_unless_it_is_wrong(lang: str, visit: Visit) -> None:
 @in_one_language
 def test_a_copied_formula_is_its_tex(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "scaling"))
-    assert "$\\sqrt{d_k}$" in copy_text(tab, "article > p:not(.opening)")
+    assert "$\\sqrt{d_k}$" in copy_text(tab, "article > p:has([data-tex])")
     block = "article > .formula > [data-tex]"
     assert (
         copy_text(tab, block).strip()

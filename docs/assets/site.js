@@ -364,7 +364,8 @@ function unfoldTarget() {
 }
 
 // A list that filters: the rows of the table after the field, or the folds, that hold every word
-// that is typed, in text or addresses. A heading goes with the last of its folds.
+// that is typed, in text or addresses. A heading goes with the last of its folds, and so does the
+// paragraph below it.
 function filterLists() {
   for (const input of all(".filter input")) {
     const field = input.closest(".filter");
@@ -383,9 +384,11 @@ function filterLists() {
         left += !row.hidden;
       });
       for (const heading of table.length ? [] : all(".filter ~ h2")) {
+        const below = [];
         let next = heading.nextElementSibling;
-        while (next?.hidden && next.matches("details")) next = next.nextElementSibling;
-        heading.hidden = !next?.matches("details");
+        for (; next && !next.matches("h2"); next = next.nextElementSibling) below.push(next);
+        heading.hidden = below.every((one) => one.hidden || !one.matches("details"));
+        for (const one of below) if (one.matches("p")) one.hidden = heading.hidden;
       }
       const found = words.filtered.replace("{}", left).replace("{}", rows.length);
       field.querySelector("[role=status]").textContent = input.value.trim() ? found : "";

@@ -189,7 +189,7 @@ def draw_mask(mask, name):
     )
 
 
-beside(draw_mask(causal, "causal"), draw_mask(block, "causal and block"))
+beside(draw_mask(causal, "causal"), draw_mask(block, "causal and block"), columns=1)
 # --8<-- [end:block-mask]
 
 # --8<-- [start:leak]

@@ -954,5 +954,5 @@ def test_one_matrix(chapter: Page) -> None:
             s = [[sum(x * y for x, y in zip(p, q, strict=True)) for q in b] for p in a]
             closed += s[0][1] > s[0][2] and s[1][2] > s[1][0] and s[2][0] > s[2][1]
         shares.append(closed / 10_000)
-    assert [row["share"] for row in chapter.table("one-matrix")] == [f"{one:.1%}" for one in shares]
+    assert [row["share"] for row in chapter.table("one-matrix")] == [f"{one:.2%}" for one in shares]
     assert shares[1] == 0 < shares[0]

@@ -37,7 +37,7 @@ table(
     [[float(n), t, 6 * n * t, price] for n, t, price in models.values()],
     columns=["parameters", "tokens read", "operations", "price in dollars"],
     index=list(models),
-    spec=[".1e", ".1e", ".1e", ",d"],
+    spec=[".2e", ".1e", ".1e", ",d"],
 )
 # --8<-- [end:pretraining]
 
@@ -243,7 +243,7 @@ def frame(i, beta):
         ylabel="probability",
         roles=["neutral", "weight"],
         scale=(0, 1),
-        spec=".2f",
+        spec=".3f",
     )
     caption = f"The best policy lets Ann sing with probability {number(policy[0], '.2f')}."
     return Frame((str(i),), f"β = {beta}", (drawn,), caption)

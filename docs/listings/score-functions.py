@@ -213,7 +213,7 @@ for name, asked, answered in (("W_Q and W_K", *draws), ("W_Q twice", draws[0], d
     table_of = asked @ answered.swapaxes(-1, -2)  # the scores of three one-hot tokens
     right = [table_of[:, i, (i + 1) % 3] > table_of[:, i, (i + 2) % 3] for i in range(3)]
     circles[name] = np.logical_and.reduce(right).mean()
-table([[share] for share in circles.values()], columns=["share"], index=list(circles), spec=".1%")
+table([[share] for share in circles.values()], columns=["share"], index=list(circles), spec=".2%")
 # --8<-- [end:one-matrix]
 
 # --8<-- [start:saved]

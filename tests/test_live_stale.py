@@ -29,7 +29,12 @@ TURNABLE = sorted(
 # The number words of a language are its own; the rest is the same everywhere.
 EVERYWHERE = [("en", slug) for slug in TURNABLE]
 EVERYWHERE += [(lang, slug) for lang in LANGUAGES[1:] for slug in ("eight-steps", "masking")]
-TEXTS = {"letters": "horsehorsehor", "task": "8-3=", "head": "16.0"}  # that a field takes
+TEXTS = {  # that a field takes
+    "letters": "horsehorsehor",
+    "task": "8-3=",
+    "head": "16.0",
+    "first_question": "What is the capital of France? And of Spain?",
+}
 
 # The sections and boxes in which an output or a value has changed, and no line says so.
 # What a section is, it finds in its own way.

@@ -42,8 +42,8 @@ table(
 # --8<-- [end:pretraining]
 
 # --8<-- [start:chat]
-question = "What is the capital of France?"  # knob
-print(chat_text([("user", question)]))
+first_question = "What is the capital of France?"  # knob
+print(chat_text([("user", first_question)]))
 # --8<-- [end:chat]
 
 # --8<-- [start:toy]
@@ -457,7 +457,7 @@ def your_policy(reference, rewards, beta):
 
 # --8<-- [end:writing]
 # --8<-- [start:writing-answer]
-def best_policy(reference, rewards, beta):
+def model_policy(reference, rewards, beta):
     products = reference * np.exp(rewards / beta)
     return products / products.sum()
 
@@ -467,7 +467,7 @@ def best_policy(reference, rewards, beta):
 from attention_docs.figures.tasks import Task, halves, judge
 
 writing = Task(
-    best_policy,
+    model_policy,
     inputs=[
         (np.array([0.5, 0.5]), np.array([0.0, 1.0]), 1.0),
         (np.array([0.5, 0.25, 0.25]), np.log([1.0, 2.0, 4.0]), 1.0),
@@ -475,17 +475,17 @@ writing = Task(
     ],
     mistakes={
         "The reference is missing: this is softmax of the rewards over β.": (
-            lambda p, r, beta: best_policy(np.ones(len(p)), r, beta)
+            lambda p, r, beta: model_policy(np.ones(len(p)), r, beta)
         ),
         "The probabilities do not sum to 1: divide by the sum.": (
             lambda p, r, beta: p * np.exp(r / beta)
         ),
         "The rewards were multiplied by β: divide by it, as by a temperature.": (
-            lambda p, r, beta: best_policy(p, r * beta, 1.0)
+            lambda p, r, beta: model_policy(p, r * beta, 1.0)
         ),
-        "β is missing.": (lambda p, r, beta: best_policy(p, r, 1.0)),
+        "β is missing.": (lambda p, r, beta: model_policy(p, r, 1.0)),
         "The reference was added to the rewards: add its logarithm, or multiply.": (
-            lambda p, r, beta: best_policy(np.ones(len(p)), r / beta + p, 1.0)
+            lambda p, r, beta: model_policy(np.ones(len(p)), r / beta + p, 1.0)
         ),
     },
     draw=lambda rng: (rng.dirichlet(np.ones(5)), halves(rng, 5), rng.choice([0.5, 2.0, 3.0])),

@@ -476,7 +476,7 @@ def test_results_are_lines_that_filter(lang: str, visit: Visit) -> None:
     heading, *left = tab.evaluate(FOUND)
     assert heading.startswith("4 ")
     assert left == ["4.1"]
-    assert tab.locator("article > h2 ~ p:visible").count() == 1  # how many of its proofs are checked
+    assert tab.locator("article > h2 ~ p:visible").count() == 1  # its proofs
     said = tab.locator(".filter [role=status]").inner_text()
     assert re.findall(r"\d+", said) == [
         "1",

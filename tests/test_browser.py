@@ -542,7 +542,7 @@ SMALL = """() => [...document.querySelectorAll(`
 def test_a_finger_meets_what_it_aims_at(slug: str, visit: Visit) -> None:
     tab = visit(make_path("en", slug), width=390, has_touch=True, is_mobile=True)
     assert tab.evaluate("matchMedia('(pointer: coarse)').matches")
-    if tab.locator("article pre > code").count():
+    if tab.locator("article .block").count():
         tab.wait_for_selector("article .md-code__nav button", state="attached")
     tab.add_style_tag(content=WHOLE)
     assert tab.evaluate(SMALL) == []

@@ -308,7 +308,7 @@ def test_sinusoids(chapter):
 def test_turn(chapter):
     """Every frame: where the hands stand, the cosines below them, their sum."""
     frames = chapter.frames("turn")
-    settings = [(m, b) for m in (1, 2, 3, 6, 20, 44) for b in (10000, 100, 500000)]
+    settings = [(m, b) for m in (1, 3, 6, 44) for b in (10000, 100, 500000)]
     for frame, (offset, base) in zip(frames, settings, strict=True):
         (said,) = frame.labels
         omega = [mpmath.power(base, -mpmath.mpf(2 * i) / 8) for i in range(4)]

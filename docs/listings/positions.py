@@ -186,7 +186,7 @@ table(
 # --8<-- [end:by-hand]
 
 # --8<-- [start:turn]
-offsets, bases = (1, 2, 3, 6, 20, 44), (10000.0, 100.0, 500000.0)
+offsets, bases = (1, 3, 6, 44), (10000.0, 100.0, 500000.0)
 starts = np.array([0.0, 9.0])
 
 

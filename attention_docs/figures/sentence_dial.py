@@ -168,7 +168,7 @@ class SentenceDial(Instrument):
     def _middles(self, lang: Language, f: Frame) -> list[float]:
         """Of the words, with equal gaps between them."""
         labels = [lang.translate_label(one) for one in self.words]
-        wide = [f.size * sum(LETTERS.get(c, 1.0) for c in label) for label in labels]
+        wide = [f.size * sum(LETTERS.get(c, 1.88) for c in label) for label in labels]
         gap = (f.span - sum(wide)) / max(1, len(wide) - 1)
         x, found = (f.width - f.span) / 2, []
         for one in wide:
@@ -337,7 +337,8 @@ class SentenceDial(Instrument):
 
 
 LETTERS = {"I": 0.39, "s": 0.475, "a": 0.554, "w": 0.85}
-"""Widths in the face of the sentence; any other takes a whole em, as Chinese does."""
+"""Widths in the face of the sentence. Any other, as of Chinese, has the room of "saw": beside the
+last word ends its arc to itself."""
 
 
 def sentence_dial(

@@ -130,7 +130,7 @@ def preference_probability(
 ) -> Float[Array, "*batch"]:
     r"""How probable it is that the first of two is preferred, by their rewards (Bradley–Terry).
 
-    $$P(a \succ b) = \frac{e^{r_a}}{e^{r_a} + e^{r_b}} = \sigma(r_a - r_b)$$
+    $$P(a, b) = \frac{e^{r_a}}{e^{r_a} + e^{r_b}} = \sigma(r_a - r_b)$$
 
     Args:
         first: r_a (...), real floats.

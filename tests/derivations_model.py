@@ -769,7 +769,7 @@ def preferred(rng: np.random.Generator) -> Names:
     ratios = beta * np.log(policy / reference)
     tables = {"\\pi": policy, "\\pi_ref": reference, "r": rewards}
     names: Names = {name: (lambda y, of=of: of[int(y)].item()) for name, of in tables.items()}
-    phrases = {"J(\\pi)": number(worth), "P(a \\succ b)": number(chances[0])}
+    phrases = {"J(\\pi)": number(worth), "P(a, b)": number(chances[0])}
     phrases |= {"\\pi^*(y)": lambda names: best[int(names["y"])].item()}
     names |= {"\\beta": beta, "C": number(products.sum()), "y": 2, "a": 0, "b": 1}
     names |= {"\\sigma": lambda x: 1 / (1 + np.exp(-x)), "phrases": phrases, "sizes": {"y": 4}}

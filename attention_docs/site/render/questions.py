@@ -13,7 +13,8 @@ def render_questions(group: str, chapters: Chapters) -> str:
     entries = [one for one in chapters.read_records("questions") if one["group"] == group]
     if not entries:
         raise Failure("docs", 1, f"questions: no entry of docs/questions.toml is in group {group}")
-    rows = [f"| {locale['question']} | {locale['answer']} | {locale['asked']} |", "|---|---|---|"]
+    marks = chapters.locale["site"]["marks"]
+    rows = [f"| {locale['question']} | {locale['answer']} |", "|---|---|"]
     for entry in entries:
         try:
             text = chapters.translate_field("questions", entry)
@@ -22,7 +23,9 @@ def render_questions(group: str, chapters: Chapters) -> str:
         except Failure as failure:
             raise chapters.locate_failure("questions", entry, failure) from None
         anchor = f'<a id="question-{entry["id"]}"></a>'
-        rows.append(f"| {anchor}{text} | {'<br>'.join(answers)} | {'<br>'.join(asked) or '–'} |")
+        if asked:
+            text += f"<br>{locale['asked']}{marks['colon']}{marks['comma'].join(asked)}"
+        rows.append(f"| {anchor}{text} | {'<br>'.join(answers)} |")
     return "\n".join(rows)
 
 

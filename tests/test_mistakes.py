@@ -313,6 +313,26 @@ check_zh = "看。"
 """
 
 
+def test_what_each_mistake_does_to_the_weights(page: Callable[[str, str], Page]) -> None:
+    """By torch, from the scores of the example: [2, 4, 4], [4, 16, 12] and [4, 12, 10]."""
+    raw = torch.tensor([[2.0, 4, 4], [4, 16, 12], [4, 12, 10]])
+    keep = torch.ones(3, 3).tril().bool()
+    scaled, hidden = raw / math.sqrt(3), raw.masked_fill(~keep, -math.inf)
+    versions = {
+        "right": (hidden / math.sqrt(3)).softmax(-1),
+        "not scaled": hidden.softmax(-1),
+        "scaled after softmax": hidden.softmax(-1) / math.sqrt(3),
+        "masked after softmax": scaled.softmax(-1) * keep,
+        "softmax over the queries": (hidden / math.sqrt(3)).softmax(0),
+    }
+    frames = page("en", "mistakes").frames("looks")
+    for frame, wanted in zip(frames, versions.values(), strict=True):
+        found = [float(one) for one in re.findall(r"\d\.\d\d", frame.labels[0])]
+        assert found == [pytest.approx(x, abs=0.0051) for x in wanted.flatten().tolist()]
+        sums = [float(one) for one in re.findall(r"\d\.\d\d", frame.caption)]
+        assert sums == [pytest.approx(x, abs=0.0051) for x in wanted.sum(-1).tolist()]
+
+
 @pytest.fixture
 def expand(tmp_path: Path) -> Callable[..., str]:
     """Expand the request for a gallery of one entry in a small project."""

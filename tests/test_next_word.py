@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -325,3 +326,24 @@ def test_published_numbers(page: Any) -> None:
     ]
     assert chapter.values("machine") == ["9", "30", "49,152", "30"]
     assert chapter.values("in-short") == ["30", "576"]
+    bars = [float(x) for x in re.findall(r"\d\.\d{3}", chapter.figure("sure"))]
+    assert bars == [float(f"{share:.3f}") for one in (france, zubrowka) for _, share in one]
+    parts = chapter.figure("machine")
+    for size in ("49152 rows", "576 numbers", "9 heads", "1536 neurons", "49152 logits", "× 30"):
+        assert size in parts
+
+
+@needs_model
+def test_the_guess_after_each_layer_in_torch(page: Any) -> None:
+    """The final norm and the output matrix, applied to the row of each layer by torch."""
+    text = "I saw a saw. The carpenter picked up the"
+    (one,) = [one for one in KEPT["beginnings"] if one["text"] == text]
+    p = read_in_torch(FILE.read_bytes())[1]
+    rows = page("en", "next-word").table("layers")
+    for row in rows:
+        later = range(int(row["layer"]) + 1, 30)
+        skip = [(layer, part) for layer in later for part in ("attention", "feed-forward")]
+        logits, _ = run_in_torch(torch.tensor(one["prompt"]), p, skip=skip)
+        probability, i = logits[-1].softmax(-1).max(dim=-1)
+        assert (KEPT["tokens"][str(i.item())].strip() or "␣") == row["likeliest token"]
+        assert float(row["probability"]) == pytest.approx(probability.item(), abs=0.0016)

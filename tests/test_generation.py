@@ -24,6 +24,7 @@ from attention_docs.generation import (
     Configuration,
     acceptance,
     attend_with_cache,
+    beam_search,
     cache_bytes,
     cached_block,
     decode_flops,
@@ -384,6 +385,34 @@ def turned(x, places):
     return np.stack([z.real, z.imag], axis=-1).reshape(x.shape)
 
 
+@given(seed=SEEDS)
+def test_beam_search(seed):
+    """One beam is greedy, V^(n - 1) are exact: against all texts, with and without an end."""
+    rng = np.random.default_rng(seed)
+    shares = rng.dirichlet(np.ones(3), size=(3, 4))
+
+    def following(ids):
+        return shares[sum(ids) % 3, len(ids)]
+
+    def probability(ids):
+        return prod(following(ids[:i])[x] for i, x in enumerate(ids))
+
+    greedy = ()
+    for _ in range(4):
+        greedy = (*greedy, int(np.argmax(following(greedy))))
+    assert beam_search(following, 1, 4)[0][0] == greedy
+    texts = {ids: probability(ids) for ids in itertools.product(range(3), repeat=4)}
+    found = beam_search(following, 27, 4)
+    assert [p for _, p in found] == pytest.approx(sorted(texts.values(), reverse=True)[:27])
+    assert all(texts[ids] == pytest.approx(p) for ids, p in found)
+    # With an end: whole texts of at most three tokens, and those that are cut after three.
+    ended = {ids[: (*ids, 0).index(0) + 1] for ids in itertools.product(range(3), repeat=3)}
+    for alpha in (0, 0.5, 1):
+        score = {ids: float(mpmath.log(probability(ids))) / len(ids) ** alpha for ids in ended}
+        (best, _), *_ = beam_search(following, 30, 3, end=0, alpha=alpha)
+        assert score[best] == pytest.approx(max(score.values()))
+
+
 # --- what the page prints ------------------------------------------------------------------------
 
 
@@ -671,3 +700,20 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 @pytest.mark.parametrize("exercise", ASKED)
 def test_what_exercises_ask(chapter, exercise):
     assert_asked(chapter.values(exercise), ASKED[exercise])
+
+
+def test_beams(chapter):
+    """The city by hand; the letters and the replies in fractions."""
+    rows = [(row["text"], row["probability"]) for row in chapter.table("beam")]
+    assert rows == [("New York", "0.21"), *[("San Francisco", "0.36")] * 2]
+    rows = [(row["text"], F(row["probability"])) for row in chapter.table("wider")]
+    greedy, narrow = F(3, 5) * F(1, 4), F(2, 5) * F(1, 2) * F(1, 2)
+    assert rows == [("AAA", greedy), ("BAA", narrow), ("AAA", greedy), ("AAA", greedy)]
+    assert max(greedy, narrow) == greedy
+    assert chapter.column("length", "tokens") == [1, 2, 4]
+    chances = [F(1, 4), F(1, 2) * F(2, 5), F(1, 2) * F(3, 5) * F(7, 10) * F(9, 10)]
+    assert_printed(chapter.column("length", "probability"), chances, 3)
+    logs = [mpmath.log(p.numerator) - mpmath.log(p.denominator) for p in chances]
+    assert_printed(chapter.column("length", "log p"), logs, 2)
+    each = [one / n for one, n in zip(logs, (1, 2, 4), strict=True)]
+    assert_printed(chapter.column("length", "per token"), each, 2)

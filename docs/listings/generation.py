@@ -689,6 +689,69 @@ table(
 )
 # --8<-- [end:speed]
 
+# --8<-- [start:beam]
+from math import log
+
+from attention_docs.generation import beam_search
+
+CITIES = ["New", "San", "York", "Delhi", "Orleans", "Francisco", "Diego"]
+AFTER = {  # the probability of each word after a beginning
+    (): [0.6, 0.4, 0, 0, 0, 0, 0],
+    (0,): [0, 0, 0.35, 0.34, 0.31, 0, 0],
+    (1,): [0, 0, 0, 0, 0, 0.9, 0.1],
+}
+found = [beam_search(AFTER.get, width, 2)[0] for width in (1, 2, 7)]
+check("two beginnings are enough here", found[1] == found[2])
+table(
+    [[" ".join(CITIES[i] for i in ids), p] for ids, p in found],
+    columns=["text", "probability"],
+    index=["1 beginning kept (greedy)", "2 kept", "all kept"],
+    spec=["", ".2f"],
+)
+# --8<-- [end:beam]
+
+# --8<-- [start:wider]
+LETTERS = "ABCD"
+
+
+def letters_after(ids):
+    """A is likelier at first, and what follows it is spread out."""
+    if not ids:
+        shares = (Fraction(3, 5), Fraction(2, 5))
+    elif ids == (0,):
+        shares = (Fraction(1, 4),) * 4
+    else:
+        shares = (1,) if ids[0] == 0 else (Fraction(1, 2),) * 2
+    return (*shares, *(0,) * (4 - len(shares)))
+
+
+best = [beam_search(letters_after, width, 3)[0] for width in (1, 2, 3, 64)]
+table(
+    [["".join(LETTERS[i] for i in ids), str(p)] for ids, p in best],
+    columns=["text", "probability"],
+    index=["1 beginning kept", "2 kept", "3 kept", "all kept"],
+)
+# --8<-- [end:wider]
+
+# --8<-- [start:length]
+WORDS = ["", "yes", "it", "will"]  # the first is the end of a text
+REPLIES = {
+    (): [0.25, 0.5, 0.25, 0],
+    (1,): [0.4, 0, 0.6, 0],
+    (1, 2): [0.3, 0, 0, 0.7],
+    (1, 2, 3): [0.9, 0.1, 0, 0],
+}
+replies = beam_search(lambda ids: REPLIES.get(ids, [1, 0, 0, 0]), 9, 4, end=0)
+chosen = [(0,), (1, 0), (1, 2, 3, 0)]
+replies = {ids: p for ids, p in replies if ids in chosen}
+table(
+    [[len(ids), replies[ids], log(replies[ids]), log(replies[ids]) / len(ids)] for ids in chosen],
+    columns=["tokens", "probability", "log p", "per token"],
+    index=["(nothing)", "yes", "yes it will"],
+    spec=["d", ".3f", ".2f", ".2f"],
+)
+# --8<-- [end:length]
+
 # --8<-- [start:exercise-bytes]
 print(cache_bytes(Configuration("", 24, 16, 4, 64), 1000))
 # --8<-- [end:exercise-bytes]

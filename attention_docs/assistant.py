@@ -28,7 +28,7 @@ class Answers(NamedTuple):
     Attributes:
         template: the template of its chats, as it stands in the model's file.
         context: the largest number of tokens that it was trained to read at once.
-        greedy: for two countries the answer of the likeliest tokens, as "text" and as "tokens",
+        greedy: for three questions the answer of the likeliest tokens, as "text" and "tokens",
             each with its probability.
         capitals: for each kind of country, "real" or "made up", the countries; of each the "name"
             of its capital, if there is one, the "likeliest" tokens after "The capital of … is",

@@ -189,8 +189,11 @@ def test_answers_again_in_torch() -> None:
             found += [ids[part]] if part in ids else [ids[one] for one in cut_text(part, ranks)]
         return found
 
-    def ask(country: str) -> list[int]:
-        question = {"role": "user", "content": f"What is the capital of {country}?"}
+    def ask(about: str) -> list[int]:
+        text = f"What is the capital of {about}?"
+        if about == "strawberry":
+            text = "How many r are in strawberry?"
+        question = {"role": "user", "content": text}
         return encode(template.render(messages=[question], add_generation_prompt=True))
 
     def run(prompt: list[int]) -> torch.Tensor:
@@ -228,7 +231,7 @@ def test_pretraining(chapter: Page) -> None:
         *("1.6 × 10²¹", "1.1 × 10²³", "3.3 × 10²⁴", "3.8 × 10²⁵")
     ]
     (years,) = chapter.values("pretraining")
-    assert years == f"{round(Fraction(2 * 10**12 * 3, 4 * 250 * 60 * 24 * 365)):,}"
+    assert years == f"{round(2 * 10**12 * 3 // (4 * 250 * 60 * 24 * 365), -3):,}"
 
 
 def test_bradley_terry(chapter: Page) -> None:
@@ -278,7 +281,12 @@ def test_tuning_on_answers(chapter: Page) -> None:
     assert abs(float(values[0]) - float(chance)) < 0.03  # of 4,000 draws
     assert values[1:] == [
         f"{one:.2f}"
-        for one in (*spread(answers), *spread(everything), losses[0][0], min(losses[1]))
+        for one in (
+            *spread(answers),
+            *spread(everything),
+            losses[0][0],
+            min(*losses[1], *losses[2]),
+        )
     ]
 
 
@@ -359,7 +367,9 @@ def test_what_it_invents(chapter: Page) -> None:
     known = sum(one["name"].startswith(one["likeliest"][0][0].strip()) for one in real)
     around = [p for _, p in KEPT.greedy["Zubrowka"]["tokens"][1:8]]
     assert chapter.values("invents") == [str(known), f"{min(around):.2f}"]
-    assert chapter.values("assistant")[:2] == [KEPT.greedy[one]["text"] for one in KEPT.greedy]
+    assert chapter.values("assistant")[:2] == [
+        KEPT.greedy[one]["text"] for one in ("France", "Zubrowka")
+    ]
     assert chapter.values("chat") == [f"{KEPT.context:,d}"]
 
 

@@ -192,6 +192,16 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         "wanted 0 to 3 layers with a window of at least 1, got 1 with 0",
     ),
     (
+        "generation.beam_search",
+        {"following": lambda ids: [1], "width": 0, "most": 2},
+        "width and most must be at least 1, got 0 and 2",
+    ),
+    (
+        "generation.beam_search",
+        {"following": lambda ids: [1], "width": 1, "most": 2, "alpha": -1},
+        "alpha must be at least 0, got -1",
+    ),
+    (
         "generation.speculate",
         SPOKEN | {"targets": [HALF]},
         "for 1 drafted tokens: …, got 1, 1 and 2",

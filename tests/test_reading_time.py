@@ -130,11 +130,11 @@ def test_what_is_unfolded_is_read(make_page: Any) -> None:
     assert count_words(make_page(opened)) == (WORDS + 6, 1)
 
 
-def test_minutes_are_words_by_200_and_chinese_characters_by_350(make_page: Any) -> None:
-    assert count_words(make_page("# A title\n\n" + "word " * 700)) == (702, 4)  # 3.51
+def test_minutes_are_words_by_150_and_chinese_characters_by_260(make_page: Any) -> None:
+    assert count_words(make_page("# A title\n\n" + "word " * 700)) == (702, 5)  # 4.68
     title, text = "# 标题 { #small }\n\n", "注意力 softmax 的权重，" * 70 + "\n"
-    assert count_words(make_page(title + text, "zh")) == (2 + 6 * 70, 1)  # 1.21
-    assert count_words(make_page(title + text * 3, "zh")) == (2 + 18 * 70, 4)  # 3.61
+    assert count_words(make_page(title + text, "zh")) == (2 + 6 * 70, 2)  # 1.62
+    assert count_words(make_page(title + text * 3, "zh")) == (2 + 18 * 70, 5)  # 4.85
 
 
 def test_minutes_stand_above_the_title_and_in_sentences(project: FixtureProject) -> None:

@@ -1,8 +1,16 @@
 """Byte-pair encoding: learn merges on two sentences, cut texts with those of a real model."""
 
+# --8<-- [start:asked]
+from attention_docs.assistant import load_answers
+from attention_docs.tokens import byte_characters, load_vocabulary
+
+said = load_answers().greedy["strawberry"]["text"]
+byte_tokens = len(load_vocabulary()[0].keys() & set(byte_characters().values()))
+# --8<-- [end:asked]
+
 # --8<-- [start:cut]
 from attention_docs.figures import table
-from attention_docs.tokens import cut_text, join_tokens, load_vocabulary
+from attention_docs.tokens import cut_text, join_tokens
 
 ids, ranks = load_vocabulary()
 

@@ -84,6 +84,14 @@ COUNTRIES: dict[str, dict[str, str | None]] = {
 }
 """Whose capitals are asked for; written down before the first of them was asked."""
 
+CAPITAL = "What is the capital of {}?"
+QUESTIONS = {
+    "France": CAPITAL.format("France"),
+    "Zubrowka": CAPITAL.format("Zubrowka"),
+    "strawberry": "How many r are in strawberry?",
+}
+"""Whose whole answers are kept."""
+
 MARKS = re.compile(r"(<\|im_(?:start|end)\|>)")
 """The marks of a chat, each of which is a token; no merge makes them."""
 
@@ -355,7 +363,7 @@ def measure_answers(path: Path, model: SmolLM2) -> dict[str, Any]:
         "sha256": SHA256,
         "template": metadata["tokenizer.chat_template"],
         "context": metadata["llama.context_length"],
-        "greedy": {one: _answer_greedily(one, model) for one in ("France", "Zubrowka")},
+        "greedy": {one: _answer_greedily(text, model) for one, text in QUESTIONS.items()},
         "capitals": capitals,
     }
 
@@ -369,12 +377,12 @@ def encode_chat(text: str, model: SmolLM2) -> list[int]:
 
 
 def _ask(country: str) -> str:
-    return chat_text([("user", f"What is the capital of {country}?")])
+    return chat_text([("user", CAPITAL.format(country))])
 
 
-def _answer_greedily(country: str, model: SmolLM2) -> dict[str, Any]:
+def _answer_greedily(question: str, model: SmolLM2) -> dict[str, Any]:
     """The likeliest token again and again until the mark that ends an answer, and the text."""
-    run = run_model(np.array(encode_chat(_ask(country), model)), model)
+    run = run_model(np.array(encode_chat(chat_text([("user", question)]), model)), model)
     said: list[tuple[str, float]] = []
     ids: list[int] = []
     while len(said) < LONGEST_ANSWER:

@@ -14,7 +14,7 @@ from attention_docs.site.render.boxes import FOLDED_KINDS
 
 WORD = re.compile(r"[A-Za-z][\w'’-]*")
 CHARACTER = re.compile(r"[\u3400-\u9fff]")  # a Chinese one
-PER_MINUTE = {WORD: 200, CHARACTER: 350}
+PER_MINUTE = {WORD: 150, CHARACTER: 260}  # formulas, code and tables take their time uncounted
 NOT_READ = (*FOLDED_KINDS, "exercise", "guess")
 LEFT_OUT = [re.compile(r"<!--.*?-->"), VALUE, DISPLAY, CODE_SPAN, INLINE]
 

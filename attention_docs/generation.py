@@ -717,7 +717,7 @@ def beam_search(
 
     def score(beam: Beam) -> float:
         tokens, p = beam
-        return log(p) / len(tokens) ** alpha
+        return float(log(p) / len(tokens) ** alpha)
 
     beams: list[Beam] = [((), 1)]
     for _ in range(most):

@@ -97,7 +97,7 @@ def test_the_real_tokenizer(chapter: Page) -> None:
     rows = {row["text"]: row for row in chapter.table("real")}
     assert rows["strawberry"]["tokens"] == "st · raw · berry"
     assert [rows[one]["how many"] for one in ("2026", "明天上山看日出")] == ["4", "13"]
-    assert chapter.values("tokens") == ["The answer is 1."]  # test_assistant asks again
+    assert chapter.values("tokens")[0] == "The answer is 1."  # test_assistant asks again
     first = list(ids)[: len(ids) - len(ranks)]
     assert (len(first), len(first[17:])) == (252, 235)
     assert chapter.values("real") == [

@@ -541,3 +541,42 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 @pytest.mark.parametrize("exercise", ASKED)
 def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
     assert_asked(chapter.values(exercise), ASKED[exercise])
+
+
+def test_distances_between_numbers(chapter):
+    """By torch and numpy."""
+    for row, size in zip(chapter.table("steps"), (1, 20, 100), strict=True):
+        one = torch.tensor([size, 1000], dtype=torch.bfloat16)
+        assert float(row["bfloat16"]) == pytest.approx(
+            float(torch.nextafter(one[0], one[1])) - size, rel=1e-3
+        )
+        for name in ("float16", "float32"):
+            wanted = f"{np.spacing(np.dtype(name).type(size)):.4g}"
+            assert parse_number(row[name]) == pytest.approx(float(wanted), rel=1e-6)
+
+
+def test_two_programs(chapter):
+    """In torch, whose sums have another order: the same errors to within 0.03 percent points."""
+    rng = np.random.default_rng(1)
+    draws = [rng.standard_normal((m, 64)) for m in (8, 257, 257)]
+    q, k, v = (torch.tensor(one).bfloat16() for one in draws)
+    long = [one.double() for one in (q, k[:256], v[:256])]
+    wanted = torch.nn.functional.scaled_dot_product_attention(*long)
+
+    def short(n):
+        weights = (q.float() @ k[:n].float().T / 8).softmax(dim=-1)
+        return (weights.bfloat16().float() @ v[:n].float()).bfloat16().double()
+
+    def percent(one, other):
+        return float(100 * (one - other).abs().mean() / wanted.abs().mean())
+
+    rows = chapter.grid("two-programs")
+    one_pass, wrong = short(256), short(257)
+    assert rows[0][0] == 0
+    assert rows[0][1] == pytest.approx(percent(one_pass, wanted), abs=0.03)
+    assert rows[1][1] == pytest.approx(percent(one_pass, wanted), abs=0.05)
+    assert 0.5 < rows[1][0] / rows[0][1] < 1.5
+    assert rows[2][1] == pytest.approx(percent(wrong, wanted), abs=0.1)
+    step, times = chapter.values("two-programs")
+    assert step == "0.125"
+    assert int(times) == pytest.approx(rows[2][1] / rows[0][1], abs=1)

@@ -349,6 +349,62 @@ table(
 )
 # --8<-- [end:where]
 
+# --8<-- [start:steps]
+from math import floor, log2
+
+
+def mark(size, name):
+    """The distance between two neighbouring numbers of a format."""
+    return 2.0 ** (floor(log2(size)) + 1 - FORMATS[name].p)
+
+
+table(
+    [[mark(size, name) for name in ("float32", "float16", "bfloat16")] for size in (1, 20, 100)],
+    columns=["float32", "float16", "bfloat16"],
+    index=[f"logit {size}" for size in (1, 20, 100)],
+    spec=".4g",
+)
+# --8<-- [end:steps]
+
+# --8<-- [start:two-programs] slow
+def in_tiles(q, k, v, size):
+    """In tiles of keys: sums in float32, what is multiplied in bfloat16."""
+    m, total, o = np.full((len(q), 1), -np.inf), np.zeros((len(q), 1)), np.zeros((len(q), 64))
+    for start in range(0, len(k), size):
+        keys, values = k[start : start + size], v[start : start + size]
+        s = round_to(rounded_product(q, keys.T.copy(), "float32") / 8, "float32")
+        largest = np.maximum(m, s.max(axis=1, keepdims=True))
+        powers = round_to(np.exp(s - largest), "float32")
+        shrink = np.exp(m - largest)
+        total = round_to(shrink * total + rounded_sum(powers, "float32")[:, None], "float32")
+        product = rounded_product(round_to(powers, "bfloat16"), values, "float32")
+        o, m = round_to(shrink * o + product, "float32"), largest
+    return round_to(o / total, "bfloat16")
+
+
+rng = np.random.default_rng(1)
+q, k, v = (round_to(rng.standard_normal((m, 64)), "bfloat16") for m in (8, 257, 257))
+reference, _ = attention(q, k[:256], v[:256])
+programs = {
+    "one pass": outputs_in(("float32", "float32"), q, k[:256], v[:256]),
+    "tiles of 64 keys": in_tiles(q, k[:256], v[:256], 64),
+    "tiles, one key too many": in_tiles(q, k, v, 64),
+}
+
+
+def apart(one, other):
+    """The mean difference relative to the mean size, in percent."""
+    return 100 * np.abs(one - other).mean() / np.abs(reference).mean()
+
+
+table(
+    [[apart(one, programs["one pass"]), apart(one, reference)] for one in programs.values()],
+    columns=["from one pass, %", "from float64, %"],
+    index=list(programs),
+    spec=".2f",
+)
+# --8<-- [end:two-programs]
+
 # --8<-- [start:exercise-round]
 rounded = round_to(np.array([0.3, 50.0, 9.6]), "float8_e4m3fn")
 table([rounded], columns=["0.3", "50", "9.6"], spec=".4f")

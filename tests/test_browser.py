@@ -1172,6 +1172,24 @@ def test_the_eight_steps_fit_on_seventeen_sheets(lang: str, visit: Visit) -> Non
     assert not tab.evaluate(CUT_ON_PAPER)
 
 
+@needs_browser
+@each_language
+def test_exercises_on_paper_wait_for_an_answer(lang: str, visit: Visit) -> None:
+    """What is asked and room to write; the answers by the link "print with answers" alone."""
+    tab = visit(make_path(lang, "softmax"))
+    link = tab.locator(".takeaway a[href='?print=answers']")
+    assert link.count() == 1
+    asked = tab.locator(".exercise form.asks :is(label, legend)")
+    answers = tab.locator(".exercise > details.answer .inside")
+    tab.emulate_media(media="print")
+    assert asked.locator("visible=true").count() == asked.count() > 9
+    assert not answers.locator("visible=true").count()
+    tab.evaluate("window.print = () => {}")
+    tab.goto(f"{tab.url}?print=answers")
+    assert answers.locator("visible=true").count() == answers.count() >= 9
+    assert not asked.locator("visible=true").count()
+
+
 # Tables and drawings that reach over their column.
 CUT_ON_PAPER = """() => [...document.querySelectorAll("article :is(table, svg[role=img])")]
   .filter((one) => one.checkVisibility() && !one.closest(".frame:not(.shown), math"))

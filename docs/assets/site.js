@@ -195,6 +195,13 @@ function offerLivePage() {
   if (last) last.before(scratch);
 }
 
+// The link "print with answers".
+function printWithAnswers() {
+  if (new URLSearchParams(location.search).get("print") !== "answers") return;
+  document.documentElement.dataset.print = "answers";
+  addEventListener("load", () => print());
+}
+
 // A link, or earlier edits in this tab, begin without a press.
 function followLinks() {
   const isLink = () => location.hash.startsWith("#live=");
@@ -519,3 +526,4 @@ unfoldTarget();
 filterLists();
 copyFormulasAsTex();
 nameWhatScrolls();
+printWithAnswers();

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from attention_docs.locales import Locale
 from attention_docs.site.addresses import Addresses, make_relative
 from attention_docs.site.read.page import Page
+from attention_docs.site.read.pieces import Box
 from attention_docs.site.run.imports import Modules
 
 MARKDOWN = "index.html.md"  # the name that llmstxt.org gives to the copy of a page at ".../"
@@ -65,6 +66,8 @@ class PublishedPage:
             for path, name, text in offers
             if path
         ]
+        if any(isinstance(one, Box) and one.kind == "exercise" for one in self.page.pieces):
+            links.append(f'<a href="?print=answers">{locale["paper"]}</a>')
         return f'<p class="takeaway"><small>{locale["take"]}{GAP.join(links)}</small></p>'
 
 

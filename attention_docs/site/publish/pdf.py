@@ -78,6 +78,7 @@ def join_chapters(part: PrintedPart) -> str:
         script.drop_tree()
     style = lxml.html.Element("style")
     style.text = STYLE
+    whole.set("data-print", "answers")
     whole.find("head").append(style)
     text: str = lxml.html.tostring(whole, encoding="unicode")
     return f"<!doctype html>{text}"

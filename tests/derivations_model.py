@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
 
 from attention_docs.attention_function import attention
 from attention_docs.cross_attention import (
@@ -776,7 +777,44 @@ def preferred(rng: np.random.Generator) -> Names:
     return names | {"\\ell": number(np.log1p(np.exp(ratios[1] - ratios[0])))}
 
 
+# --- encoders
+
+
+def left_reader(rng: np.random.Generator) -> Names:
+    """Equally likely words, and what a model gives each of them."""
+    return {"m": 5, "p": softmax(row(rng, 1, 5)), "sizes": {"k": 5}}
+
+
+def hidden_words(rng: np.random.Generator) -> Names:
+    """Five places, of which two are chosen; the guess for the word of each."""
+    p = softmax(row(rng, 5, 3))[:, 0]
+    names = {"phrases": {"P(t_i \\mid s)": lambda names: p[names["i"]].item()}}
+    names |= {"C": 2.0, "sets": {"C": ("i", [1, 3])}, "sizes": {"i": 5}}
+    return names | {"L": number(-(np.log(p[1]) + np.log(p[3])) / 2)}
+
+
+def embedded_patch(rng: np.random.Generator) -> Names:
+    """A patch of an image as PyTorch unfolds it, times a column."""
+    image, W, s = row(rng, 6, 4), row(rng, 4, 3), 2
+    a, b, c = (int(rng.integers(n)) for n in (3, 2, 3))
+    patches = torch.nn.functional.unfold(torch.tensor(image)[None, None], s, stride=s)[0].T
+    found = patches.numpy()[[2 * a + b]] @ W
+    names = {
+        "I": image,
+        "W": W,
+        "s": s,
+        "a": a,
+        "b": b,
+        "c": c,
+        "u": 0,
+        "v": 0,
+        "sizes": {"u": s, "v": s},
+    }
+    return names | {"phrases": {"(xW)_{c}": number(found[0, c])}}
+
+
 MODELS: dict[str, dict[str, Draw]] = {
+    "encoders": {"": left_reader, "masked-words": hidden_words, "patches": embedded_patch},
     "assistant": {"": preferred, "answers": answered},
     "language-model": {
         "": loss,

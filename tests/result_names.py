@@ -252,6 +252,27 @@ def batches_loss(rng: np.random.Generator) -> Names:
     return {"m": len(lengths), "n": len(texts), "worth": [pairs]}
 
 
+def encoders_left(rng: np.random.Generator) -> Names:
+    m = int(rng.integers(2, 9))
+    return {"m": m, "worth": [np.log(m), 1 / m, 1 / m]}
+
+
+def encoders_visible(rng: np.random.Generator) -> Names:
+    """All ways in which a chosen place comes to show a word, and those in which it is true."""
+    V, w = 4, int(rng.integers(4))
+    prior = softmax(row(rng, V))
+    q, r = (number(one) for one in rng.uniform(0.05, 0.5, 2))
+    ways = [
+        (t, prior[t] * chance)
+        for t in range(V)
+        for shown, chance in [(t, q), *((drawn, r / V) for drawn in range(V))]
+        if shown == w
+    ]
+    p = sum(chance for t, chance in ways if t == w) / sum(chance for _, chance in ways)
+    phrases = {"P(w \\mid c)": number(prior[w])}
+    return {"q": q, "r": r, "V": V, "p": number(p), "phrases": phrases}
+
+
 def attention_function_loop(rng: np.random.Generator) -> Names:
     Q, K, V = row(rng, 2, 3, 4, 5), row(rng, 2, 3, 6, 5), row(rng, 2, 3, 6, 2)
     names = {"Q": Q, "K": K, "V": V, "O": attention(Q, K, V)[0], "b": 1, "h": 2}

@@ -39,6 +39,8 @@ def square(d: int) -> Parameters:
     return Parameters(ones(d, d), ones(d, d), ones(d, d), ones(d, d))
 
 
+HIDE = {"ids": np.array([1, 2]), "uniforms": ones(2) / 2, "mask_id": 9, "words": 5}
+SEEN = {"prior": ones(2) / 2, "shown": 0}
 MODEL = LanguageModel(ones(5, 4), ones(6, 4), (square(4),) * 2, ones(4, 5), 2, None, tuple("abcde"))
 BLOCK = BlockParameters(square(4), ones(4, 7), ones(7, 4))
 TINY = Configuration("tiny", layers=3, heads=4, kv_heads=2, d_head=5)
@@ -104,6 +106,58 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         "eight_steps.round_weights",
         {"weights": np.array([-0.25, 1.25])},
         "weights must be at least 0 … got a smallest weight of -0.25 and sums of 1.0",
+    ),
+    (
+        "encoders.mask_words",
+        HIDE | {"uniforms": np.array([0.5, 1.0])},
+        "uniforms must be at least 0 and below 1, got [0.5, 1.0]",
+    ),
+    (
+        "encoders.mask_words",
+        HIDE | {"uniforms": ones(2, 2) / 2},
+        "uniforms must have the shape of ids, got (2, 2) and (2,)",
+    ),
+    ("encoders.mask_words", HIDE | {"share": 0.0}, "share must be above 0 and at most 1, got 0.0"),
+    ("encoders.mask_words", HIDE | {"words": 0}, "words must be at least 1, got 0"),
+    ("encoders.visible_word", SEEN | {"keep": -0.1}, "keep must be at least 0, got -0.1"),
+    ("encoders.visible_word", SEEN | {"swap": 0.0}, "swap must be above 0, got 0.0"),
+    (
+        "encoders.visible_word",
+        SEEN | {"prior": np.array([0.5, 0.75])},
+        "prior must hold probabilities that sum to 1, got [0.5, 0.75]",
+    ),
+    ("encoders.visible_word", SEEN | {"shown": 2}, "shown must be from 0 to 1, got 2"),
+    (
+        "encoders.encode",
+        {"ids": whole(0, 4), "model": MODEL},
+        "the blocks of model must be whole, BlockParameters, got Parameters",
+    ),
+    ("encoders.encode", {"ids": whole(0, 5), "model": MODEL._replace(blocks=())}, IDS),
+    ("encoders.batch_norm", {"x": ones(2, 3), "eps": -1.0}, "eps must be at least 0, got -1.0"),
+    (
+        "encoders.batch_norm",
+        {"x": ones(2, 3), "mean": ones(3)},
+        "mean and variance must come together, got one of them",
+    ),
+    (
+        "encoders.batch_norm",
+        {"x": ones(2, 3), "variance": ones(3)},
+        "mean and variance must come together, got one of them",
+    ),
+    (
+        "encoders.batch_norm",
+        {"x": ones(2, 2), "mean": ones(2), "variance": np.array([1.0, -1.0])},
+        "variance must not be negative, got [1.0, -1.0]",
+    ),
+    (
+        "encoders.cut_patches",
+        {"image": ones(4, 6), "size": 4},
+        "size must be at least 1 and divide height and width, got 4, 4 and 6",
+    ),
+    (
+        "encoders.resize_positions",
+        {"table": ones(2, 3, 4), "rows": 0, "columns": 5},
+        "rows and columns must be at least 1, got 0 and 5",
     ),
     (
         "generation.acceptance",

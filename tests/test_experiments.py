@@ -132,6 +132,28 @@ def of_assistant() -> tuple[Rows, Rows]:
     return rows(found["lessons"]), rows(found["held_out"])
 
 
+def of_encoders() -> tuple[Rows, Rows]:
+    """All stories that three starts read, with words hidden or not."""
+    drawn = list[Any]()
+    found = run(
+        *("encoders", "setup", "toy"),
+        given={"trained": None, "lessons": None, "encoder": None},
+    )
+    write = found["write_stories"]
+
+    def noted(numbers: Any) -> Any:
+        drawn.append(write(numbers))
+        return drawn[-1]
+
+    found["write_stories"] = noted
+    for start in range(3):
+        found["hidden_stories"](start)
+    training = np.concatenate(drawn)
+    assert len(training) == 3 * 300 * 64
+    assert len(found["new"]) == 500
+    return rows(training), rows(found["new"])
+
+
 HELD_OUT: dict[str, Callable[[], tuple[Rows, Rows]]] = {
     "language-model": of_language_model,
     "learning": of_learning,
@@ -139,6 +161,7 @@ HELD_OUT: dict[str, Callable[[], tuple[Rows, Rows]]] = {
     "cross-attention": of_cross_attention,
     "in-context": of_in_context,
     "assistant": of_assistant,
+    "encoders": of_encoders,
 }
 ALL = {"precision": "a symbol is asked for the symbols that it was trained on, and no others"}
 
@@ -166,6 +189,9 @@ STARTS = {
     ("assistant", "preferences"): (3, 1, 1),  # what all of them write
     ("positions", "real-head"): (100, 1, 0),  # orders of a sentence
     ("cross-attention", "experiment"): (5, 1, 2),  # a set of lists for each length
+    ("encoders", "cls"): (3, 2, 0),  # lessons; parameters without pre-training
+    ("encoders", "next"): (3, 1, 0),
+    ("encoders", "toy"): (3, 1, 0),
     ("in-context", "rates"): (0, 0, 5),  # prompts of each number of examples
     ("in-context", "stuck"): (20, 1, 1),  # the prompts of the exam
     ("in-context", "task"): (5, 1, 1),

@@ -72,6 +72,16 @@ RIGHT: dict[str, list[str]] = {
             texts = np.eye(10)[segments][:, 1:]
             return np.tri(len(segments)) * (texts @ texts.T) > 0""",
     ],
+    "encoders": [
+        """
+            mean, square = x[real].mean(0), (x[real] ** 2).mean(0)
+            return (x - mean) / (square - mean**2) ** 0.5""",
+        """
+            n = real.sum()
+            mean = (x * real[:, None]).sum(axis=0) / n
+            variance = ((x - mean) ** 2 * real[:, None]).sum(axis=0) / n
+            return (x - mean) / np.sqrt(variance)""",
+    ],
     "cross-attention": [
         "return np.array([[[j < l for j in range(n)]] for l in lengths])",
         """
@@ -323,6 +333,13 @@ WRONG: dict[str, list[str]] = {
         "return np.triu((segments[:, None] == segments) & (segments > 0))",
         "return np.tril((segments[:, None] == segments) & (segments > 0)) * 1.0",
         "return np.tril(abs(segments[:, None] - segments) < 1) & (segments < 3)",
+    ],
+    "encoders": [
+        "return (x - x.mean(axis=0)) / x.std(axis=0)",
+        "return (x - x[real].mean(axis=0)) / x[real].std(axis=0, ddof=1)",
+        "return x - x[real].mean(axis=0)",
+        "return (x[real] - x[real].mean(axis=0)) / x[real].std(axis=0)",
+        "return (x - x[real].mean()) / x[real].std()",
     ],
     "cross-attention": [
         "return padding_mask(lengths, n)",

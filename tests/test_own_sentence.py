@@ -23,7 +23,7 @@ from tests.test_browser import AXE, SETTLED, WHOLE, find_colour_faults, make_pat
 from tests.test_live_pages import IS_CACHED, PATIENCE
 
 Visit = Callable[..., Any]
-PAGE = make_path("en", "real-models")
+PAGE = make_path("en", "encoders")
 MODEL = "/live/minilm/model.onnx"
 
 
@@ -227,7 +227,7 @@ def test_a_fault_is_said_and_a_press_tries_again(lang: str, visit: Visit) -> Non
 def test_from_a_file_it_says_what_is_needed(lang: str, visit: Visit, site: Any) -> None:
     tab = visit()
     folder = {"en": "", "zh": "zh/"}[lang]
-    tab.goto((site / f"{folder}real-models/index.html").as_uri())
+    tab.goto((site / f"{folder}encoders/index.html").as_uri())
     form = Form(tab)
     form.press()
     assert form.status() == words(lang)["disk"]

@@ -38,7 +38,6 @@ from attention_docs.real_models import (
 from attention_docs.transformer_block import rms_norm, silu, swiglu
 from tests.exact import assert_asked
 from tests.page import Page, parse_number
-from tests.test_minilm import count_in_kept
 
 FOLDER = Path(mathformer.__file__).parent
 NAMES = {"+": "addformer", "-": "subformer", "*": "mulformer", "/": "divformer"}
@@ -871,10 +870,3 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 @pytest.mark.parametrize("exercise", ASKED)
 def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
     assert_asked(chapter.values(exercise), ASKED[exercise])
-
-
-def test_a_famous_head_of_an_encoder(chapter: Page) -> None:
-    """The text beside a reader's own sentence; test_minilm.py measures it again."""
-    looks, values = count_in_kept()
-    assert chapter.values("own-sentence") == values
-    np.testing.assert_allclose(chapter.grid("own-table"), looks, rtol=0, atol=0.00501)

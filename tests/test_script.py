@@ -86,6 +86,11 @@ def test_rows_columns_and_lines(simplified: str, english: str, traditional: str)
 
 # Terms that are called otherwise in Taiwan, and other words that have no character in common.
 AGREED = {
+    "批量归一化": "批次正規化",
+    "掩码语言模型": "遮罩語言模型",
+    "批量规范化": "批次規範化",
+    "^划$": "划",
+    "^吃$": "吃",
     "块对角掩码": "區塊對角遮罩",
     "布拉德利–特里模型": "布萊德利–特里模型",
     "监督微调": "監督式微調",

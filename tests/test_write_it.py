@@ -115,6 +115,9 @@ TORCH: dict[str, Callable[..., Any]] = {
         lambda _, __, q, k: (t(s)[q] == t(s)[k]) & (t(s)[k] > 0) & (k <= q),
         *(None, None, len(s), len(s), "cpu"),
     )[0, 0],
+    "encoders": lambda x, real: torch.nn.functional.batch_norm(
+        t(x), t(x)[real].mean(dim=0), t(x)[real].var(dim=0, correction=0), eps=0.0
+    ),
     "cross-attention": lambda lengths, n: torch.nn.utils.rnn.pad_sequence(
         [torch.ones(length) for length in [*lengths, n]], batch_first=True
     )[:-1, None],

@@ -24,7 +24,6 @@ from itertools import combinations, takewhile
 from attention_docs.attention_function import attention
 from attention_docs.figures import Frame, bar_chart, stepper
 from attention_docs.masking import causal_mask
-from attention_docs.minilm import find_pronoun_head, load_pronoun
 from attention_docs.multi_head import join_heads, split_heads
 from attention_docs.positions import rope
 from attention_docs.real_models import SYMBOLS, encode_symbols
@@ -751,21 +750,6 @@ table(
     spec=".2f",
 )
 # --8<-- [end:all-settings]
-
-# --8<-- [start:own]
-own = load_pronoun()
-to_nouns, without = own["looks"], own["cut"]  # of all heads
-famous, switched, missed_more = find_pronoun_head(to_nouns, without)
-# --8<-- [end:own]
-
-# --8<-- [start:own-table]
-table(
-    to_nouns[:, famous[0], famous[1]].tolist(),
-    columns=["trophy", "suitcase"],
-    index=["it is too big", "it is too small"],
-    spec=".2f",
-)
-# --8<-- [end:own-table]
 
 # --8<-- [start:exercise-count]
 d, vocabulary, d_ff = 8, 27, 32

@@ -1,8 +1,8 @@
-"""Attention as kernel smoothing, and random features whose products are the kernel on average."""
+"""Attention as kernel smoothing."""
 
 from __future__ import annotations
 
-from math import inf, sqrt
+from math import inf
 from typing import Any
 
 from array_api_compat import array_namespace
@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from attention_docs.checks import requires
 from attention_docs.masking import apply_mask
-from attention_docs.signatures import Array, checked
+from attention_docs.signatures import Array
 from attention_docs.softmax import softmax
 
 
@@ -92,73 +92,6 @@ def kernel_smoothing(
         exponents = apply_mask(exponents, mask)
     weights = softmax(exponents)
     return weights @ value, weights
-
-
-@checked
-def positive_features(
-    x: Float[Array, "... n d"], directions: Float[Array, "f d"]
-) -> Float[Array, "... n f"]:
-    r"""Random features whose dot product is the exponential of a dot product on average.
-
-    $$\varphi_r(x) = \frac{1}{\sqrt f}\, e^{w_r \cdot x - \lVert x \rVert^2 / 2}$$
-
-    Args:
-        x: queries or keys (..., n, d), real floats, already divided by the fourth root of d_k.
-        directions: W (f, d), same dtype, rows drawn from the standard normal distribution; the
-            same for queries and keys.
-
-    Returns:
-        Features (..., n, f), positive and dimensionless: the expectation of φ(q) · φ(k) over the
-        directions is e to the power q · k.
-
-    Source:
-        Choromanski et al. 2021, "Rethinking Attention with Performers", §2.3, lemma 1.
-
-    Examples:
-        One direction along x, and one across: exponents 1 − 1/2 and −1/2.
-
-        >>> import numpy as np
-        >>> found = positive_features(np.array([[1.0, 0]]), np.eye(2)) * 2**0.5
-        >>> np.allclose(found, [[np.exp(0.5), np.exp(-0.5)]], rtol=1e-12)
-        True
-    """
-    xp = array_namespace(x)
-    along = x @ xp.matrix_transpose(directions)
-    norms = xp.sum(x * x, axis=-1, keepdims=True)
-    return xp.exp(along - norms / 2) / sqrt(directions.shape[-2])
-
-
-@checked
-def trigonometric_features(
-    x: Float[Array, "... n d"], directions: Float[Array, "f d"]
-) -> Float[Array, "... n 2*f"]:
-    r"""The same from cos and sin, which are exact for q = k and may give negative products.
-
-    $$\varphi(x) = \frac{e^{\lVert x \rVert^2 / 2}}{\sqrt f}\,
-      [\cos (w_1 \cdot x), \dots, \cos (w_f \cdot x), \sin (w_1 \cdot x), \dots]$$
-
-    Args:
-        x: queries or keys (..., n, d), real floats, already divided by the fourth root of d_k.
-        directions: W (f, d), same dtype, as in `positive_features`.
-
-    Returns:
-        Features (..., n, 2 f), dimensionless, with the same expectation of their products.
-
-    Source:
-        Rahimi and Recht 2007, "Random Features for Large-Scale Kernel Machines", §3; Choromanski
-        et al. 2021, "Rethinking Attention with Performers", §2.3.
-
-    Examples:
-        A direction across x: the cosine is 1 and the sine is 0.
-
-        >>> import numpy as np
-        >>> trigonometric_features(np.array([[0.0, 0]]), np.array([[0.0, 1]])).tolist()
-        [[1.0, 0.0]]
-    """
-    xp = array_namespace(x)
-    along = x @ xp.matrix_transpose(directions)
-    scale = xp.exp(xp.sum(x * x, axis=-1, keepdims=True) / 2) / sqrt(directions.shape[-2])
-    return xp.concat([scale * xp.cos(along), scale * xp.sin(along)], axis=-1)
 
 
 def _exponents(query: Array, key: Array, bandwidth: float) -> Array:

@@ -22,19 +22,13 @@ from attention_docs.cross_attention import (
 from attention_docs.generation import Configuration, acceptance, cache_bytes
 from attention_docs.generation import residual as missing
 from attention_docs.in_context import in_context_layer
-from attention_docs.in_pieces import (
-    elu_plus_one,
-    extended_state,
-    piece,
-    plain_traffic,
-    tiled_traffic,
-    update_by_delta_rule,
-)
+from attention_docs.in_pieces import piece, plain_traffic, tiled_traffic
 from attention_docs.kernels import kernel_smoothing
 from attention_docs.language_model import LanguageModel, cross_entropy, language_model
 from attention_docs.language_model import token_distribution as cut_to
 from attention_docs.long_sequences import alibi_bias, ntk_base
 from attention_docs.masking import causal_mask
+from attention_docs.memory import elu_plus_one, extended_state, update_by_delta_rule
 from attention_docs.multi_head import Parameters, multi_head_attention
 from attention_docs.positions import frequencies
 from attention_docs.precision import gamma, round_to, rounded_product
@@ -702,7 +696,8 @@ def drawn_directions(rng: np.random.Generator) -> Names:
 
 
 def completed(rng: np.random.Generator) -> Names:
-    return {"w": number(rng.normal()), "z": number(rng.normal())}
+    """One component of a direction; under an expectation, all of it."""
+    return drawn_directions(rng) | {"w": number(rng.normal()), "z": number(rng.normal())}
 
 
 # --- learning in context
@@ -852,10 +847,6 @@ MODELS: dict[str, dict[str, Draw]] = {
         "": halves,
         "tiles": count_traffic,
         "row-sum": recomputed,
-        "linear": rebracketed,
-        "recall": recalled,
-        "delta": corrected,
-        "delta-exact": overwritten,
     },
     "long-sequences": {
         "": diluted,
@@ -864,10 +855,16 @@ MODELS: dict[str, dict[str, Draw]] = {
         "none": marked,
     },
     "kernels": {
-        "": drawn_directions,
-        "idea": smoothed,
+        "": smoothed,
         "attention": distances,
         "bandwidth": measured,
+    },
+    "memory": {
+        "": drawn_directions,
+        "linear": rebracketed,
+        "recall": recalled,
+        "delta": corrected,
+        "delta-exact": overwritten,
         "moment": completed,
     },
     "in-context": {

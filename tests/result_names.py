@@ -32,19 +32,17 @@ from attention_docs.generation import (
     window_mask,
 )
 from attention_docs.in_context import step_error
-from attention_docs.in_pieces import (
-    elu_plus_one,
-    extended_state,
-    linear_attention,
-    merge,
-    piece,
-    plain_traffic,
-    tiled_traffic,
-)
-from attention_docs.kernels import positive_features, trigonometric_features
+from attention_docs.in_pieces import merge, piece, plain_traffic, tiled_traffic
 from attention_docs.language_model import cross_entropy, cross_entropy_gradient, token_distribution
 from attention_docs.long_sequences import alibi_bias, ntk_base
 from attention_docs.masking import causal_mask
+from attention_docs.memory import (
+    elu_plus_one,
+    extended_state,
+    linear_attention,
+    positive_features,
+    trigonometric_features,
+)
 from attention_docs.multi_head import Parameters, multi_head_attention, parameter_count
 from attention_docs.positions import frequencies, sinusoids
 from attention_docs.precision import FORMATS, rounded_sum, soft_cap
@@ -644,7 +642,7 @@ def in_pieces_backward(rng: np.random.Generator) -> Names:
     return names | {"worth": [names["dS"][names["i"], names["j"]]]}
 
 
-def in_pieces_linear(rng: np.random.Generator) -> Names:
+def memory_linear(rng: np.random.Generator) -> Names:
     n, f, d_v, i, j = 5, 3, 2, int(rng.integers(1, 5)), 0
     q, k, v = row(rng, n, f), row(rng, n, f), row(rng, n, d_v)
     features = elu_plus_one(q), elu_plus_one(k)
@@ -661,7 +659,7 @@ def in_pieces_linear(rng: np.random.Generator) -> Names:
     return names | {"worth": [weight, output, pairs, kept]}
 
 
-def in_pieces_recall(rng: np.random.Generator) -> Names:
+def memory_recall(rng: np.random.Generator) -> Names:
     """Values of one component: 1 at one place and 0 elsewhere have variance I, up to a factor."""
     f = int(rng.integers(1, 5))
     n = f + int(rng.integers(3))
@@ -670,7 +668,7 @@ def in_pieces_recall(rng: np.random.Generator) -> Names:
     return {"n": n, "f": f, "worth": [(left**2).sum() / n]}
 
 
-def in_pieces_delta(rng: np.random.Generator) -> Names:
+def memory_delta(rng: np.random.Generator) -> Names:
     names = derivations_model.overwritten(rng)
     key = names["k"][names["i"]]
     return names | {"q": names["q"] - (names["q"] @ key) * key}
@@ -786,7 +784,7 @@ def kernels_bias_variance(rng: np.random.Generator) -> Names:
     return names | {"worth": [noise, error]}
 
 
-def kernels_features(rng: np.random.Generator) -> Names:
+def memory_features(rng: np.random.Generator) -> Names:
     """Mean and variance over the directions by a rule of integration."""
     q, k, f, r = 0.4 * row(rng, 1, 2), 0.4 * row(rng, 1, 2), 3, 1
     w, x = row(rng, f, 2), 0.4 * row(rng, 1, 2)
@@ -802,7 +800,7 @@ def kernels_features(rng: np.random.Generator) -> Names:
     return names | {"worth": [number(features(q, w) @ features(k, w).T), mean, spread]}
 
 
-def kernels_waves(rng: np.random.Generator) -> Names:
+def memory_waves(rng: np.random.Generator) -> Names:
     q, k, w = 0.4 * row(rng, 1, 2), 0.4 * row(rng, 1, 2), row(rng, 1, 2)
 
     def product(one: np.ndarray) -> float:

@@ -18,8 +18,8 @@ from attention_docs import nn
 from attention_docs.checks import check_mask, fits, in_range, requires
 from attention_docs.generation import Configuration
 from attention_docs.gguf import Quantised
-from attention_docs.in_pieces import State
 from attention_docs.language_model import LanguageModel
+from attention_docs.memory import State
 from attention_docs.minilm import MiniLM
 from attention_docs.multi_head import Parameters
 from attention_docs.smollm2 import SmolLM2
@@ -348,19 +348,19 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         {"n": 8, "d": 2, "rows": 0},
         "n, d and rows must be at least 1, got 8 and 2 and 0",
     ),
-    ("in_pieces.linear_attention", TRIPLE | {"mask": ones(4, 5) > 0}, BROKEN_MASK),
+    ("memory.linear_attention", TRIPLE | {"mask": ones(4, 5) > 0}, BROKEN_MASK),
     (
-        "in_pieces.linear_attention",
+        "memory.linear_attention",
         TRIPLE | {"query": -ones(3, 4)},
         "the weights of every query must sum to a positive number, got -20.0",
     ),
     (
-        "in_pieces.read_state",
+        "memory.read_state",
         {"query": ones(1, 2), "state": State(ones(2, 3), -ones(2))},
         "the weights of every query must sum to a positive number, got -2.0",
     ),
     (
-        "in_pieces.update_by_delta_rule",
+        "memory.update_by_delta_rule",
         {"key": ones(2, 3), "value": ones(2, 4), "rate": nan},
         f"rate {POSITIVE} nan",
     ),

@@ -195,15 +195,18 @@ STARTS = {
     ("in-context", "rates"): (0, 0, 5),  # prompts of each number of examples
     ("in-context", "stuck"): (20, 1, 1),  # the prompts of the exam
     ("in-context", "task"): (5, 1, 1),
-    ("in-pieces", "recall"): (20, 6, 0),  # for each number of values
-    ("in-pieces", "delta-recall"): (20, 5, 0),
-    ("kernels", "attention"): (20, 4, 1),  # for each number of features; queries and keys
     ("language-model", "induction"): (3, 2, 0),  # parameters and letters
     ("language-model", "longer"): (0, 0, 2),  # one start, with two models; its letters
     ("language-model", "starts"): (5, 1, 0),
     ("learning", "exercise-value"): (30, 1, 0),
     ("learning", "no-scale"): (60, 1, 1),  # the sequences
     ("learning", "passes-back"): (200, 1, 0),
+    ("memory", "notebook"): (20, 5, 0),  # for each number of facts
+    ("memory", "returning"): (20, 5, 0),  # for each number of facts
+    ("memory", "overlap"): (0, 0, 5),  # names of each size
+    ("memory", "recall"): (20, 6, 0),  # for each number of values
+    ("memory", "delta-recall"): (20, 5, 0),
+    ("memory", "attention"): (20, 4, 1),  # for each number of features; queries and keys
     ("learning", "rates"): (30, 1, 1),
     ("learning", "starts"): (30, 1, 0),
     ("long-sequences", "gradient"): (5, 1, 1),

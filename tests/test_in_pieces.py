@@ -13,28 +13,20 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch.nn.functional import elu
 from torch.nn.functional import scaled_dot_product_attention as sdpa
-from torch.utils.flop_counter import FlopCounterMode
 
 from attention_docs.in_pieces import (
     Piece,
-    State,
     attention_in_pieces,
     backward_in_pieces,
-    elu_plus_one,
-    extended_state,
-    linear_attention,
     log_total,
     merge,
     plain_traffic,
-    read_state,
     tiled_traffic,
-    update_by_delta_rule,
 )
-from tests.conftest import ROOT, scale_examples
-from tests.exact import agrees_within_error, assert_asked, assert_printed, parse_plus_minus
-from tests.page import parse_number, vector_of
+from tests.conftest import scale_examples
+from tests.exact import assert_asked, assert_printed
+from tests.page import vector_of
 
 SEEDS = st.integers(0, 10**6)
 F = Fraction
@@ -155,111 +147,17 @@ def test_traffic():
     assert abs(F(plain_traffic(n, d), tiled_traffic(n, d, r)) / F(2 * r, d) - 1) < F(1, 1000)
 
 
-@scale_examples(25)
-@given(seed=SEEDS, cuts=st.lists(st.integers(1, 4), min_size=1, max_size=4))
-def test_linear(seed, cuts):
-    """Pair by pair in a plain loop, from a state in pieces, and in exact whole numbers."""
-    n = sum(cuts)
-    rng = np.random.default_rng(seed)
-    q, k = rng.integers(1, 6, size=(2, n, 3)).astype(float)
-    v = rng.integers(-5, 6, size=(n, 2)).astype(float)
-    wanted = []
-    for i in range(n):
-        w = [F(int(q[i] @ k[j])) for j in range(i + 1)]
-        wanted.append([sum(a * int(v[j, c]) for j, a in enumerate(w)) / sum(w) for c in (0, 1)])
-    exact = np.array(wanted, dtype=float)
-    assert (linear_attention(q, k, v, np.tril(np.ones((n, n), dtype=bool))) == exact).all()
-    state, at = None, 0
-    for t in cuts:
-        state = extended_state(k[at : at + t], v[at : at + t], state)
-        at += t
-        assert (read_state(q[at - 1 : at], state) == exact[at - 1]).all()
-    assert (linear_attention(q, k, v) == read_state(q, state)).all()
-    assert state.matrix.shape == (3, 2)
-
-
-@scale_examples(25)
-@given(
-    seed=SEEDS,
-    cut=st.integers(0, 5),
-    rate=st.sampled_from([F(1), F(1, 4), F(3, 2)]),
-    batch=st.sampled_from([(), (2,), (2, 3)]),
-)
-def test_delta_rule(seed, cut, rate, batch):
-    """In fractions, entry by entry, and in two parts; torch's gradient says where a step goes."""
-    n, f, d_v = 5, 3, 2
-    rng = np.random.default_rng(seed)
-    k, v = rng.integers(-3, 4, size=(*batch, n, f)), rng.integers(-5, 6, size=(*batch, n, d_v))
-    found = update_by_delta_rule(k.astype(float), v.astype(float), rate=float(rate))
-    for place in np.ndindex(*batch):
-        S = [[F(0)] * d_v for _ in range(f)]
-        for i in range(n):
-            key, stored = [int(x) for x in k[place][i]], [int(x) for x in v[place][i]]
-            for c in range(d_v):
-                error = sum(key[e] * S[e][c] for e in range(f)) - stored[c]
-                for e in range(f):
-                    S[e][c] -= rate * key[e] * error
-        exact = np.array(S, dtype=float)
-        np.testing.assert_allclose(found[place], exact, rtol=0, atol=1e-9 * (1 + abs(exact).max()))
-    keys, values = torch.from_numpy(k).double(), torch.from_numpy(v).double()
-    matrix = torch.zeros(*batch, f, d_v, dtype=torch.float64)
-    if cut:
-        matrix = update_by_delta_rule(keys[..., :cut, :], values[..., :cut, :], rate=float(rate))
-    for i in range(cut, n):
-        leaf = matrix.clone().requires_grad_()
-        part = slice(i, i + 1)
-        (((keys[..., part, :] @ leaf - values[..., part, :]) ** 2).sum() / 2).backward()
-        matrix = update_by_delta_rule(keys[..., part, :], values[..., part, :], matrix, float(rate))
-        wanted = leaf.detach() - float(rate) * leaf.grad
-        scale = 1 + float(wanted.abs().max())
-        torch.testing.assert_close(matrix, wanted, rtol=0, atol=1e-12 * scale)
-    scale = 1 + float(np.abs(found).max())
-    np.testing.assert_allclose(matrix, found, rtol=0, atol=1e-12 * scale)
-
-
-def test_delta_rule_overwrites_and_leaves_the_rest_alone():
-    """A key of length 1 recalls its newest value, and an orthogonal key what it recalled before."""
-    key = np.array([[0.6, 0.8, 0], [-0.8, 0.6, 0], [0.6, 0.8, 0]])
-    value = np.array([[3.0, -1], [2, 7], [5, 4]])
-    found = key @ update_by_delta_rule(key, value)
-    np.testing.assert_allclose(found, [[5, 4], [2, 7], [5, 4]], rtol=0, atol=1e-14)
-
-
-def test_elu_plus_one():
-    x = torch.linspace(-40, 40, 101, dtype=torch.float64)
-    torch.testing.assert_close(elu_plus_one(x), elu(x) + 1, rtol=1e-12, atol=1e-15)
-    with np.errstate(all="raise"):
-        assert elu_plus_one(np.array([1e4])) == 10001
-
-
 # --- bad input -----------------------------------------------------------------------------------
 
 Q, K, V = draw(0)
 ONE = attention_in_pieces(Q, K, V, 7)
-STATE = extended_state(np.ones((2, 3)), np.ones((2, 4)))
-
-
-@pytest.mark.parametrize("c", [1, 3, 12])
-def test_chunks_are_counted(c):
-    """The exercise's formula against what torch counts while the chunks run."""
-    n, d = 12, 5
-    q, k, v = torch.ones(3, n, d)
-    state = State(torch.zeros(d, d), torch.zeros(d))
-    with FlopCounterMode(display=False) as counter:
-        for j in range(0, n, c):
-            part = slice(j, j + c)
-            (q[part] @ k[part].T) @ v[part] + q[part] @ state.matrix
-            state = extended_state(k[part], v[part], state)
-    assert counter.get_total_flops() == 4 * n * c * d + 4 * n * d * d
 
 
 def test_nothing_given_is_changed():
-    before = [one.copy() for one in (*ONE, *STATE, Q, K, V)]
-    update_by_delta_rule(np.ones((1, 3)), np.ones((1, 4)), STATE.matrix)
+    before = [one.copy() for one in (*ONE, Q, K, V)]
     merge(ONE, ONE)
     backward_in_pieces(Q, K, V, ONE, ONE.output, 2)
-    extended_state(np.ones((1, 3)), np.ones((1, 4)), STATE)
-    for old, new in zip(before, (*ONE, *STATE, Q, K, V), strict=True):
+    for old, new in zip(before, (*ONE, Q, K, V), strict=True):
         assert (old == new).all()
 
 
@@ -348,65 +246,6 @@ def test_backward_page(chapter):
         assert chapter.column("backward-cost", name) == [stored, again]
 
 
-def test_linear_page(chapter):
-    assert chapter.output("linear").startswith("State: (3, 2).")
-    rng = np.random.default_rng(0)
-    q, k = rng.integers(1, 5, size=(2, 6, 3)).tolist()
-    v = rng.integers(-4, 5, size=(6, 2)).tolist()
-    a = [sum(x * y for x, y in zip(q[-1], one, strict=True)) for one in k]
-    for c in range(2):
-        wanted = sum(x * one[c] for x, one in zip(a, v, strict=True)) / sum(a)
-        assert_printed(chapter.column("linear", f"component {c + 1}"), [wanted] * 2, 4)
-    rng = np.random.default_rng(0)
-    features, w = rng.normal(size=(2, 12, 5)), rng.normal(size=(12, 3))
-    q, k = elu(torch.from_numpy(features)).numpy() + 1
-    a = k @ q[-1]
-    for c in range(3):
-        wanted = a @ w[:, c] / a.sum()
-        assert_printed(chapter.column("chunks", f"component {c + 1}"), [wanted] * 2, 4)
-    n, f, d_v = 40, 5, 7
-    pairs = sum(2 * f + 2 * d_v for _ in range(n * n))  # a score, a weighted value
-    state = sum(2 * f * d_v + 2 * f * d_v for _ in range(n))  # into it, out of it
-    for name in ("formula", "counted"):
-        assert chapter.column("linear-count", name) == [pairs, state]
-    assert chapter.column("linear-work", "n") == [64, 1024, 16_384]
-    for found in chapter.table("linear-work"):
-        n = int(parse_number(found["n"]))
-        for name, wanted in (("all pairs", 2 * n**2 * 128), ("state", 4 * n * 64 * 64)):
-            assert f"{parse_number(found[name]):.2e}" == f"{wanted:.2e}"
-
-
-def test_recall(chapter):
-    """A larger simulation with torch's functions, and the bound by hand."""
-    lines = chapter.table("recall")
-    assert len(lines) == 6
-    generator = torch.Generator().manual_seed(11)
-    for line in lines:
-        n, least = int(line["values n"]), F(line["bound"])
-        assert_printed([float(least)], [max(0, 1 - 16 / n)], 2)
-        found = [parse_plus_minus(line[name])[0] for name in ("softmax", "elu + 1", "best state")]
-        k = torch.randn(200, n, 16, generator=generator, dtype=torch.float64)
-        k = k / k.norm(dim=-1, keepdim=True)
-        v = torch.randn(200, n, 16, generator=generator, dtype=torch.float64)
-        phi = elu(4 * k) + 1
-        a = phi @ phi.mT
-        basis = torch.linalg.svd(k, full_matrices=False).U
-        outputs = [
-            sdpa(100 * k, k, v),
-            a @ v / a.sum(dim=-1, keepdim=True),
-            basis @ (basis.mT @ v),
-        ]
-        size = (v**2).sum(dim=(1, 2))
-        for interval, out in zip(found, outputs, strict=True):
-            truth = (((out - v) ** 2).sum(dim=(1, 2)) / size).mean().item()
-            # Half a printed digit on each of the two numbers.
-            assert agrees_within_error((interval[0], interval[1] + 0.01), truth)
-        if n > 16:
-            assert found[2][0] >= float(least) - 2.5 * (found[2][1] + 0.01)
-        assert found[1][0] > found[2][0] - 0.005
-    assert chapter.column("rank", "rank") == [3, 3, 12]
-
-
 def test_regrouped(chapter):
     """All triples at once, in IEEE arithmetic on arrays: powers of 2 scale without an error."""
     draws = np.random.default_rng(0)
@@ -433,91 +272,6 @@ def test_regrouped(chapter):
     assert chapter.values("split") == [str(differ)]
 
 
-def test_delta_page(chapter):
-    """By hand in fractions, and a larger simulation with torch."""
-    k, v = [[F(1), F(0)], [F(3, 5), F(4, 5)]], [F(1), F(2)]
-    added = [sum(k[i][e] * v[i] for i in (0, 1)) for e in (0, 1)]
-    corrected = [v[0] * e for e in k[0]]
-    error = sum(a * b for a, b in zip(k[1], corrected, strict=True)) - v[1]
-    corrected = [a - error * b for a, b in zip(corrected, k[1], strict=True)]
-    wanted = [v] + [
-        [sum(a * b for a, b in zip(key, S, strict=True)) for key in k] for S in (added, corrected)
-    ]
-    assert wanted[1:] == [[F(11, 5), F(13, 5)], [F(46, 25), F(2)]]
-    assert_printed(chapter.grid("delta"), [[float(x) for x in one] for one in wanted], 2)
-    lines = chapter.table("delta-recall")
-    assert [int(line["values n"]) for line in lines] == [4, 8, 16, 32, 64]
-    generator = torch.Generator().manual_seed(12)
-    names = ("sum", "delta, β = 1", "delta, β = 1/4", "best state", "sum × factor")
-    truths = {}
-    for line in lines:
-        n = int(line["values n"])
-        k = torch.randn(400, n, 16, generator=generator, dtype=torch.float64)
-        k = k / k.norm(dim=-1, keepdim=True)
-        v = torch.randn(400, n, 16, generator=generator, dtype=torch.float64)
-        states = [k.mT @ v]
-        for beta in (1.0, 0.25):
-            S = torch.zeros(400, 16, 16, dtype=torch.float64)
-            for i in range(n):
-                recalled = torch.einsum("bf,bfv->bv", k[:, i], S)
-                S = S - beta * torch.einsum("bf,bv->bfv", k[:, i], recalled - v[:, i])
-            states.append(S)
-        states.append(torch.linalg.pinv(k) @ v)
-        x = (n - 1) / 16
-        states.append(states[0] / (1 + x))
-        size = (v**2).sum(dim=(1, 2))
-        for name, S in zip(names, states, strict=True):
-            truth = (((k @ S - v) ** 2).sum(dim=(1, 2)) / size).mean().item()
-            truths.setdefault(line["values n"], []).append(truth)
-            ((mean, half),) = parse_plus_minus(line[name])
-            # Half a printed digit on each of the two numbers.
-            assert agrees_within_error((mean, half + 0.01), truth)
-        # A sum mixes in the other n - 1 values, each with an expected square of 1/16.
-        ((mean, half),) = parse_plus_minus(line["sum"])
-        assert agrees_within_error((mean, half + 0.01), x)
-        # A factor c leaves (1 - c)² + c² x, which is x / (1 + x) at its smallest, c = 1 / (1 + x).
-        ((mean, half),) = parse_plus_minus(line["sum × factor"])
-        assert agrees_within_error((mean, half + 0.01), x / (1 + x))
-    means = {
-        line["values n"]: [parse_plus_minus(line[name])[0][0] for name in names] for line in lines
-    }
-    *said, paired = chapter.values("delta")
-    assert said == [
-        f"{means[n][column]:.2f}"
-        for n, column in (("8", 0), ("8", 1), ("32", 1), ("8", 4), ("32", 4))
-    ]
-    ((mean, half),) = parse_plus_minus(paired)  # both of the same seeds
-    assert 0 < half < mean
-    assert agrees_within_error((mean, half + 0.01), truths["8"][4] - truths["8"][1])
-    for n in ("16", "32", "64"):  # the sum with its factor is ahead
-        assert truths[n][4] < min(truths[n][1:3]) - 0.004
-    # As good as the better of the two rates, as far as these seeds can tell.
-    for n in ("8", "32"):
-        assert abs(means[n][4] - min(means[n][1:3])) < 0.05
-    assert means["8"][3] == 0
-    assert means["32"][2] < 1 < means["32"][1]
-
-
-def test_intervals_of_twenty_seeds_are_students():
-    """97.5% of Student's t with 19 degrees of freedom lie below the factor of the listing."""
-    listing = (ROOT / "docs/listings/in-pieces.py").read_text(encoding="utf-8")
-    (factor,) = re.findall(r"^STUDENT = (\S+)", listing, flags=re.M)
-    assert re.search(r"^d, seeds = 16, 20$", listing, flags=re.M)
-    scale = mpmath.gamma(10) / (mpmath.sqrt(19 * mpmath.pi) * mpmath.gamma(mpmath.mpf(19) / 2))
-    share = mpmath.quad(lambda t: scale * (1 + t**2 / 19) ** -10, [0, mpmath.mpf(factor)])
-    assert abs(share - mpmath.mpf("0.475")) < 1e-5
-
-
-def test_exponential_scores_have_full_rank():
-    """By determinants with 40 digits: all leading minors of the kernel are positive."""
-    x = np.random.default_rng(0).normal(size=(12, 3))
-    kernel = mpmath.matrix(12, 12)
-    for i, j in itertools.product(range(12), repeat=2):
-        kernel[i, j] = mpmath.exp(mpmath.fdot(x[i].tolist(), x[j].tolist()))
-    for size in range(1, 13):
-        assert mpmath.det(kernel[:size, :size]) > 0
-
-
 def test_exercises(chapter):
     ell = 2 * F(1, 4) + F(3, 2)
     o = (2 * F(1, 4) * 1 + F(3, 2) * 5) / ell
@@ -539,31 +293,12 @@ def test_exercises(chapter):
     for j in range(3):
         found = chapter.column("exercise-slope", f"score {j + 1}")
         assert_printed(found, [float(e[j] / sum(e))] * 2, 4)
-    assert chapter.column("exercise-chunk", "c") == [1, 16, 64, 256, 4096]
-    for found in chapter.table("exercise-chunk"):
-        c = int(found["c"])
-        chunks = 4096 // c
-        each = 2 * (2 * c**2 * 64) + 2 * (2 * c * 64 * 64)
-        assert f"{parse_number(found['operations']):.2e}" == f"{chunks * each:.2e}"
-        assert int(found["steps"]) == chunks
 
 
 def test_no_key_has_no_logarithm():
     """A sum of 0 beside a finite maximum, as it comes where nothing but zeros was added."""
     nothing = Piece(np.zeros(1), np.zeros(1), np.zeros((1, 1)))
     assert log_total(nothing).tolist() == [-np.inf]
-
-
-def test_linear_attention_of_batches_and_heads():
-    """Three axes of queries, more of them than features: as one by one."""
-    rng = np.random.default_rng(7)
-    query, key = rng.random((2, 3, 5, 2)), rng.random((2, 3, 4, 2))
-    value = rng.random((2, 3, 4, 6))
-    weights = np.einsum("bhif,bhjf->bhij", query, key)
-    wanted = np.einsum("bhij,bhjv->bhiv", weights, value) / weights.sum(-1)[..., None]
-    np.testing.assert_allclose(linear_attention(query, key, value), wanted, rtol=1e-12)
-    state = State(np.einsum("bhjf,bhjv->bhfv", key, value), key.sum(axis=2))
-    np.testing.assert_allclose(read_state(query, state), wanted, rtol=1e-12)
 
 
 LATE = (3 * mpmath.e + 5) / (mpmath.e + 1)  # of two scores that are 1 apart
@@ -577,7 +312,6 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
         [mpmath.exp(x) / (mpmath.exp(0.3) + mpmath.exp(-1) + mpmath.exp(2)) for x in (0.3, -1, 2)],
         [mpmath.exp(x) for x in (0.3, -1, 2)],
     ],
-    "exercise-chunk": [8 * 4096 * 64 * 64, 4 * 4096 * 64 * 64],
 }
 
 

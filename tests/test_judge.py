@@ -195,6 +195,20 @@ RIGHT: dict[str, list[str]] = {
             warnings.warn("here")
             return np.tri(n) > 0""",
     ],
+    "memory": [
+        """
+            recalled = sum(k * row for k, row in zip(key, state))
+            return state + rate * key[:, None] * (value - recalled)""",
+        """
+            keep = np.eye(len(key)) - rate * np.outer(key, key)
+            return keep @ state + rate * np.outer(key, value)""",
+        """
+            S = np.array(state, dtype=float)
+            wrong = S.T @ key - value
+            for i in range(len(key)):
+                S[i] -= rate * key[i] * wrong
+            return S.tolist()""",
+    ],
     "multi-head": [
         "return np.stack(np.split(x, h, axis=-1))",
         """
@@ -433,6 +447,11 @@ WRONG: dict[str, list[str]] = {
             from attention_docs.figures import tasks
             tasks._agree = tasks.allclose = lambda *a, **k: True""",
         "return np.tri(n) > np.random.rand(n, n) * 1.5",
+    ],
+    "memory": [
+        "return state - rate * np.outer(key @ state - value, key)",
+        "return (1 - rate) * state + rate * np.outer(key, value)",
+        "return [state - rate * np.outer(key, key @ state - value)]",
     ],
     "multi-head": [
         "return np.split(x, h, axis=0)",

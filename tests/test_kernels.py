@@ -1,4 +1,4 @@
-"""Kernel smoothing and random features: torch, plain loops, integration, and all cases of noise."""
+"""Kernel smoothing: torch, fractions, and all cases of noise."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from fractions import Fraction
 
 import mpmath
 import numpy as np
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,11 +17,9 @@ from torch.nn.functional import scaled_dot_product_attention as sdpa
 from attention_docs.kernels import (
     gaussian_kernel,
     kernel_smoothing,
-    positive_features,
-    trigonometric_features,
 )
 from tests.conftest import scale_examples
-from tests.exact import agrees_within_error, assert_printed, assert_printed_e, parse_plus_minus
+from tests.exact import agrees_within_error, assert_printed, parse_plus_minus
 from tests.page import parse_number
 
 SEEDS = st.integers(0, 10**6)
@@ -74,14 +71,6 @@ def test_the_bandwidth_is_1_where_none_is_given():
     assert math.isclose(found.item(), 2 * math.exp(-2) / (1 + math.exp(-2)), rel_tol=1e-12)
 
 
-@pytest.mark.parametrize("features", [positive_features, trigonometric_features])
-def test_features_of_several_sequences_are_those_of_each(features):
-    x = np.random.default_rng(0).normal(size=(2, 4, 3))
-    directions = np.random.default_rng(1).normal(size=(5, 3))
-    each = np.stack([features(one, directions) for one in x])
-    np.testing.assert_allclose(features(x, directions), each, rtol=1e-12)
-
-
 def test_far_keys_still_share_the_weight():
     """All kernels underflow to 0, and the weights are those of the nearest keys."""
     key = np.array([[1e4], [1e4], [2e4]])
@@ -90,59 +79,6 @@ def test_far_keys_still_share_the_weight():
     assert weights.tolist() == [[0.5, 0.5, 0]]
     _, none = kernel_smoothing(np.zeros((1, 1)), key, key, mask=np.zeros((1, 3), bool))
     assert none.tolist() == [[0, 0, 0]]
-
-
-def integrate(function, power=1):
-    """The expectation over two independent normal variables, by the rule of Gauss and Hermite."""
-    points, weights = np.polynomial.hermite_e.hermegauss(40)
-    weights = weights / weights.sum()
-    pairs = itertools.product(zip(points, weights, strict=True), repeat=2)
-    return math.fsum(p * r * function(np.array([a, b])) ** power for (a, p), (b, r) in pairs)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_positive_features(seed):
-    """Each by its formula; the expectation and the variance of a product by integration."""
-    rng = np.random.default_rng(seed)
-    x, w = rng.normal(size=(4, 3)), rng.normal(size=(5, 3))
-    found = positive_features(x, w)
-    for i, r in np.ndindex(4, 5):
-        exponent = sum(w[r] * x[i]) - sum(x[i] ** 2) / 2
-        assert math.isclose(found[i, r], math.exp(exponent) / math.sqrt(5), rel_tol=1e-12)
-    q, k = 0.5 * rng.normal(size=(2, 2))
-
-    def product(w):
-        return (positive_features(q[None], w[None]) @ positive_features(k[None], w[None]).T).item()
-
-    mean, square = integrate(product), integrate(product, 2)
-    assert math.isclose(mean, math.exp(q @ k), rel_tol=1e-9)
-    variance = math.exp(2 * q @ k) * math.expm1(sum((q + k) ** 2))
-    assert math.isclose(square - mean**2, variance, rel_tol=1e-7)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_trigonometric_features(seed):
-    rng = np.random.default_rng(seed)
-    x, w = rng.normal(size=(4, 3)), rng.normal(size=(5, 3))
-    found = trigonometric_features(x, w)
-    assert found.shape == (4, 10)
-    for i, r in np.ndindex(4, 5):
-        scale = math.exp(sum(x[i] ** 2) / 2) / math.sqrt(5)
-        along = sum(w[r] * x[i])
-        assert math.isclose(found[i, r], scale * math.cos(along), abs_tol=1e-12)
-        assert math.isclose(found[i, r + 5], scale * math.sin(along), abs_tol=1e-12)
-    q, k = 0.5 * rng.normal(size=(2, 2))
-
-    def product(w):
-        return (
-            trigonometric_features(q[None], w[None]) @ trigonometric_features(k[None], w[None]).T
-        ).item()
-
-    mean, square = integrate(product), integrate(product, 2)
-    assert math.isclose(mean, math.exp(q @ k), rel_tol=1e-9)
-    around = math.exp(q @ q + k @ k) * (1 - math.exp(-sum((q - k) ** 2))) ** 2 / 2
-    assert math.isclose(square - mean**2, around, rel_tol=1e-7)
-    assert math.isclose(around, math.exp(2 * q @ k) * (math.cosh(sum((q - k) ** 2)) - 1))
 
 
 def test_bias_and_variance():
@@ -238,86 +174,6 @@ def test_repeats(chapter):
     assert chapter.values("bandwidth") == [f"{BANDWIDTHS[smallest]}", f"{sums[smallest]:.3f}"]
 
 
-def test_unbiased(chapter):
-    """The products again, from sums in the exponent."""
-    rng = np.random.default_rng(0)
-    for line, f in zip(chapter.table("unbiased"), (16, 64, 256), strict=True):
-        w = torch.from_numpy(rng.normal(size=(2000 * f, 2)).reshape(2000, f, 2))
-        product = torch.exp(w @ torch.tensor([1.0, 0.0]).double() - 0.5).mean(1)
-        assert line["features f"] == str(f)
-        wanted = [product.mean(), product.std(correction=0)]
-        assert_printed([float(line["mean"])], wanted[:1], 2)
-        assert_printed([float(line["measured"])], wanted[1:], 3)
-        assert_printed([float(line["standard deviation"])], [((math.e - 1) / f) ** 0.5], 3)
-        assert abs(wanted[0] - 1) < 4 * wanted[1] / 2000**0.5
-
-
-def test_angles(chapter):
-    """Vectors of length 1 in the plane, by integration."""
-    one = np.array([1.0, 0])
-    wanted = []
-    for other in (one, np.array([0.0, 1]), -one):
-        row = []
-        for count, kind in ((64, positive_features), (32, trigonometric_features)):
-
-            def product(w, kind=kind, other=other):
-                return (kind(one[None], w[None]) @ kind(other[None], w[None]).T).item()
-
-            variance = integrate(product, 2) - integrate(product) ** 2
-            row.append(max(variance, 0) ** 0.5 / math.exp(one @ other) / count**0.5)
-        wanted.append(row)
-    assert_printed(chapter.grid("angles"), wanted, 2)
-
-
-@pytest.fixture(scope="module")
-def tried():
-    """Errors with exponents and cosines of differences, without any feature vector."""
-    rng = np.random.default_rng(0)
-    drawn = [rng.normal(size=(32, 8)) for _ in range(2)]
-    units = [torch.from_numpy(z / np.linalg.norm(z, axis=1, keepdims=True)) for z in drawn]
-    values = torch.from_numpy(rng.normal(size=(32, 4)))
-    found = {}
-    for length, f in itertools.product((1, 2), (16, 64, 256, 1024)):
-        q, k = (length * one for one in units)
-        norms = (q**2).sum(1)[:, None] / 2 + (k**2).sum(1) / 2
-        right = torch.softmax(q @ k.T, -1) @ values
-        rows = []
-        for seed in range(20):
-            w = torch.from_numpy(np.random.default_rng((seed, f)).normal(size=(f, 8)))
-            along, across = q @ w.T, k @ w.T
-            positive = torch.exp(along)[:, None] * torch.exp(across)
-            waves = torch.cos(along[:, None, : f // 2] - across[:, : f // 2])
-            kernels = [positive.mean(-1) * torch.exp(-norms), waves.mean(-1) * torch.exp(norms)]
-            outputs = [one @ values / one.sum(1, keepdim=True) for one in kernels]
-            off = [((o - right).norm() / right.norm()).item() for o in outputs]
-            rows.append([*off, (kernels[1] < 0).double().mean().item()])
-        found[length, f] = np.array(rows)
-    return found
-
-
-def test_attention_with_features(chapter, tried):
-    wanted = []
-    for f in (16, 64, 256, 1024):
-        short, long = (np.median(tried[length, f], axis=0) for length in (1, 2))
-        wanted.append([f, *short[:2], *long[:2], 100 * long[2]])
-    shown = [[cell.rstrip("%") for cell in line.values()] for line in chapter.table("attention")]
-    got = [[float(cell.replace(",", "")) for cell in line] for line in shown]
-    assert_printed([line[:5] for line in got], [line[:5] for line in wanted], 2)
-    assert_printed([line[5] for line in got], [line[5] for line in wanted], 0)
-    shown = [f"{wanted[0][5]:.0f}", "8", f"{100 * wanted[3][3]:.0f}"]  # components of a vector
-    assert chapter.values("waves") == shown
-    # What the page says of them.
-    assert wanted[0][1] < wanted[0][2]
-    assert all(line[2] < line[1] for line in wanted[1:])
-    assert all(line[3] < line[4] for line in wanted[:3])
-    assert wanted[3][4] < wanted[3][3]
-
-
-def test_many(chapter):
-    wanted = [100 * (mpmath.exp(2 * mpmath.sqrt(d)) - 1) for d in (4, 16, 64)]
-    assert_printed_e(chapter.column("many", "features for 10%"), [float(x) for x in wanted], 1)
-
-
 def test_exercises(chapter):
     weights = [F(1, 4), F(1, 2), F(1, 4)]
     estimate = sum(w * y for w, y in zip(weights, [4, 1, 3], strict=True))
@@ -337,26 +193,6 @@ def test_exercises(chapter):
     assert chapter.grid("exercise-error") == [[0.5, 3, 3.25]]
     shown = [float(one) for one in (bias, noise, 8, bias**2 + noise, bias + noise)]
     assert [float(one) for one in chapter.values("exercise-error")] == shown
-    assert_printed(chapter.grid("exercise-opposite"), [[math.exp(-1)] * 2])
-
-
-def test_exercise_norm(chapter):
-    rng = np.random.default_rng(0)
-    drawn = [rng.normal(size=(32, 8)) for _ in range(2)]
-    q, k = (torch.from_numpy(z / np.linalg.norm(z, axis=1, keepdims=True)) for z in drawn)
-    values = torch.from_numpy(rng.normal(size=(32, 4)))
-    w = torch.from_numpy(np.random.default_rng(0).normal(size=(4096, 8)))
-    wanted = []
-    for length in (torch.ones(32, 1), torch.linspace(0.5, 1.5, 32, dtype=torch.float64)[:, None]):
-        keys = k * length
-        right = torch.softmax(q @ keys.T, -1) @ values
-        without = torch.exp(q @ w.T) @ torch.exp(keys @ w.T).T
-        row = []
-        for kernel in (without * torch.exp(-(keys**2).sum(1) / 2), without):
-            o = kernel @ values / kernel.sum(1, keepdim=True)
-            row.append((o - right).norm() / right.norm())
-        wanted.append(row)
-    assert_printed(chapter.grid("exercise-norm"), wanted, 2)
 
 
 def test_exercise_leave(chapter):

@@ -25,6 +25,7 @@ from attention_docs import (
     in_pieces,
     learning,
     masking,
+    memory,
     multi_head,
     positions,
     scaling,
@@ -170,16 +171,16 @@ CASES = {
         merge_pieces,
     ),
     "linear": Case(
-        "in_pieces",
+        "memory",
         """entries 3 2 (fun i c =>
            sum 4 (fun r => phi_q i r * state i phi_k v r c) / dot 4 (phi_q i) (divisor i phi_k))""",
-        lambda: in_pieces.linear_attention(PHI_Q, PHI_K, V, masking.causal_mask(3)),
+        lambda: memory.linear_attention(PHI_Q, PHI_K, V, masking.causal_mask(3)),
     ),
     "delta": Case(
-        "in_pieces",
+        "memory",
         """let step j M := write 4 (1 # 2) (k j) (v j) M in
            entries 4 2 (step 1%nat (step 0%nat (fun _ _ => 0)))""",
-        lambda: in_pieces.update_by_delta_rule(K[:2], V[:2], rate=0.5),
+        lambda: memory.update_by_delta_rule(K[:2], V[:2], rate=0.5),
     ),
     "speculative": Case(
         "generation",

@@ -107,6 +107,13 @@ def descend(x: Any, y: Any, question: Any, rate: Any) -> torch.Tensor:
     return -rate * found @ t(question)
 
 
+def step_downhill(state: Any, key: Any, value: Any, rate: Any) -> torch.Tensor:
+    """One step down the gradient of half the squared error of what the key recalls."""
+    S = t(state).requires_grad_()
+    (found,) = torch.autograd.grad(((t(key) @ S - t(value)) ** 2).sum() / 2, S)
+    return (S - rate * found).detach()
+
+
 # What each model answer is compared with: torch's own function.
 TORCH: dict[str, Callable[..., Any]] = {
     "assistant": lambda p, rewards, beta: (t(rewards) / beta + t(p).log()).softmax(dim=0),
@@ -136,6 +143,7 @@ TORCH: dict[str, Callable[..., Any]] = {
     "long-sequences": lambda n, slope: (
         -slope * torch.cdist(torch.arange(n)[:, None].double(), torch.arange(n)[:, None].double())
     ).masked_fill(torch.ones(n, n).triu(1) > 0, -torch.inf),
+    "memory": step_downhill,
     "masking": lambda n: torch.ones(n, n).tril(),
     "multi-head": lambda x, h: torch.stack(t(x).chunk(h, dim=-1)),
     "positions": lambda x, angles: torch.view_as_real(

@@ -1,4 +1,4 @@
-"""Attention over keys that come in pieces, and the kind that keeps a state instead of keys."""
+"""Attention over keys that come in pieces."""
 
 # --8<-- [start:halves]
 import numpy as np
@@ -31,21 +31,16 @@ from functools import reduce
 from itertools import permutations
 from math import sqrt
 
-from attention_docs.figures import Frame, heatmap, line_chart, numbered, slider
+from attention_docs.figures import Frame, heatmap, numbered, slider
 from attention_docs.in_pieces import (
     Piece,
     attention_in_pieces,
     backward_in_pieces,
-    elu_plus_one,
-    extended_state,
-    linear_attention,
     log_total,
     merge,
     piece,
     plain_traffic,
-    read_state,
     tiled_traffic,
-    update_by_delta_rule,
 )
 from attention_docs.learning import attention_backward
 from attention_docs.masking import causal_mask
@@ -364,174 +359,6 @@ table(
 )
 # --8<-- [end:backward-cost]
 
-# --8<-- [start:linear]
-rng = np.random.default_rng(SEED)
-# 6 tokens, 3 features
-phi_q, phi_k = rng.integers(1, 5, size=(2, 6, 3)).astype(float)
-v = rng.integers(-4, 5, size=(6, 2)).astype(float)
-
-parallel = linear_attention(phi_q, phi_k, v, causal_mask(6))  # all pairs
-state, recurrent = None, []
-for t in range(6):  # no pairs: a state of 3·2 + 3 numbers
-    state = extended_state(phi_k[t : t + 1], v[t : t + 1], state)
-    recurrent.append(read_state(phi_q[t : t + 1], state))
-outputs = np.concatenate(recurrent)
-check("the outputs are equal to the last bit", (outputs == parallel).all())
-print(f"State: {state.matrix.shape}.")
-compared(parallel, outputs, ["from all pairs", "from the state"])
-# --8<-- [end:linear]
-
-# --8<-- [start:linear-count]
-rng = np.random.default_rng(SEED)
-f, w = np.abs(rng.normal(size=(2, 40, 5))), rng.normal(size=(40, 7))
-n, d_phi, d_v = 40, 5, 7
-counting = [one.view(Counted) for one in (f[0], f[1], w)]
-Counted.total = 0
-linear_attention(*counting)
-pairs, Counted.total = Counted.total, 0
-read_state(counting[0], extended_state(*counting[1:]))
-by_state = Counted.total - 2 * n * d_phi  # the divisor is a product, too
-table(
-    [[2 * n * n * (d_phi + d_v), pairs], [4 * n * d_phi * d_v, by_state]],
-    columns=["formula", "counted"],
-    index=["all pairs", "state"],
-    spec=",",
-)
-# --8<-- [end:linear-count]
-
-# --8<-- [start:linear-work]
-d = 64
-table(
-    [[n, 4 * n * n * d, 4 * n * d * d] for n in (64, 1024, 16_384)],
-    columns=["n", "all pairs", "state"],
-    spec=[",", ".2e", ".2e"],
-)
-# --8<-- [end:linear-work]
-
-# --8<-- [start:chunks]
-rng = np.random.default_rng(SEED)
-f, w = elu_plus_one(rng.normal(size=(2, 12, 5))), rng.normal(size=(12, 3))
-whole = linear_attention(f[0], f[1], w, causal_mask(12))
-state, parts = None, []
-for j in range(0, 12, 4):
-    q_, k_, v_ = f[0, j : j + 4], f[1, j : j + 4], w[j : j + 4]
-    inside = (q_ @ k_.T) * causal_mask(4)
-    above, below = inside @ v_, inside.sum(axis=1, keepdims=True)
-    if state is not None:
-        above, below = above + q_ @ state.matrix, below + q_ @ state.total[:, None]
-    parts.append(above / below)
-    state = extended_state(k_, v_, state)
-compared(np.concatenate(parts), whole, ["in chunks", "all pairs"])
-# --8<-- [end:chunks]
-
-# --8<-- [start:recall]
-d, seeds = 16, 20
-counts = [4, 8, 16, 32, 64, 160]
-
-
-def unit(rng, n):
-    x = rng.normal(size=(n, d))
-    return x / np.linalg.norm(x, axis=1, keepdims=True)
-
-
-def errors(n, seed):
-    """Mean squared error of n values asked back: softmax, elu + 1, the best of all states."""
-    rng = np.random.default_rng((seed, n))
-    keys, values = unit(rng, n), rng.normal(size=(n, d))
-    features = elu_plus_one(4 * keys)
-    found = [
-        attention(100 * keys, keys, values)[0],
-        linear_attention(features, features, values),
-        keys @ np.linalg.lstsq(keys, values)[0],
-    ]
-    return [((one - values) ** 2).sum() / (values**2).sum() for one in found]
-
-
-measured = np.array([[errors(n, seed) for seed in range(seeds)] for n in counts])
-bound = [max(0.0, 1 - d / n) for n in counts]
-
-
-STUDENT = 2.093  # of Student's t with 19 degrees of freedom, for 20 seeds
-
-
-def interval(errors):
-    """The mean and its 95% interval."""
-    half = STUDENT * errors.std(ddof=1) / sqrt(seeds)
-    return f"{number(errors.mean(), '.2f')} ± {number(half, '.2f')}"
-
-
-table(
-    [
-        [n, *(interval(one[:, i]) for i in range(3)), least]
-        for n, one, least in zip(counts, measured, bound, strict=True)
-    ],
-    columns=["values n", "softmax", "elu + 1", "best state", "bound"],
-    spec=["d", "", "", "", ".2f"],
-)
-# --8<-- [end:recall]
-
-# --8<-- [start:recall-chart]
-line_chart(
-    counts,
-    [
-        ("softmax", measured[:, :, 0].mean(axis=1)),
-        ("elu + 1", measured[:, :, 1].mean(axis=1)),
-        ("best state", measured[:, :, 2].mean(axis=1)),
-        ("bound", bound),
-    ],
-    xlabel="values n",
-    ylabel="error",
-    log_x=True,
-    spec=".2f",
-)
-# --8<-- [end:recall-chart]
-
-# --8<-- [start:rank]
-x = np.random.default_rng(SEED).normal(size=(12, 3))
-product = x @ x.T
-matrices = [product, elu_plus_one(x) @ elu_plus_one(x).T, np.exp(product)]
-table(
-    [[np.linalg.matrix_rank(matrix)] for matrix in matrices],
-    columns=["rank"],
-    index=["q · k", "elu + 1", "exp(q · k)"],
-)
-# --8<-- [end:rank]
-
-# --8<-- [start:delta]
-two_keys = np.array([[1.0, 0], [0.6, 0.8]])  # of length 1, and not orthogonal
-two_values = np.array([[1.0], [2]])
-added = two_keys.T @ two_values  # the sum of kᵀ v
-corrected = update_by_delta_rule(two_keys, two_values)
-recalled = [(two_keys @ S)[:, 0] for S in (added, corrected)]
-table(
-    [two_values[:, 0], *recalled],
-    columns=["asked with k_1", "asked with k_2"],
-    index=["stored value", "from the sum", "from the delta rule"],
-    spec=".2f",
-)
-# --8<-- [end:delta]
-
-
-# --8<-- [start:delta-recall]
-def errors_of_states(n, seed):
-    """The same keys and values, recalled from a sum, from the delta rule, from the best state."""
-    rng = np.random.default_rng((seed, n))
-    keys, values = unit(rng, n), rng.normal(size=(n, d))
-    states = [keys.T @ values]
-    states += [update_by_delta_rule(keys, values, rate=beta) for beta in (1.0, 0.25)]
-    states += [np.linalg.lstsq(keys, values)[0]]
-    states += [states[0] / (1 + (n - 1) / d)]  # the factor that suits n random keys best
-    return [((keys @ S - values) ** 2).sum() / (values**2).sum() for S in states]
-
-
-by_state = {
-    n: np.array([errors_of_states(n, seed) for seed in range(seeds)]) for n in (4, 8, 16, 32, 64)
-}
-table(
-    [[n, *map(interval, found.T[[0, 4, 1, 2, 3]])] for n, found in by_state.items()],
-    columns=["values n", "sum", "sum × factor", "delta, β = 1", "delta, β = 1/4", "best state"],
-)
-# --8<-- [end:delta-recall]
 
 # --8<-- [start:exercise-merge]
 one = Piece(np.array([0.0]), np.array([2.0]), np.array([[1.0]]))
@@ -593,16 +420,6 @@ table(
     spec=".4f",
 )
 # --8<-- [end:exercise-slope]
-
-# --8<-- [start:exercise-chunk]
-n, d = 4096, 64
-costs = {c: 4 * n * c * d + 4 * n * d * d for c in (1, 16, 64, 256, n)}
-table(
-    [[c, cost, n // c] for c, cost in costs.items()],
-    columns=["c", "operations", "steps"],
-    spec=["d", ".2e", "d"],
-)
-# --8<-- [end:exercise-chunk]
 
 
 # --8<-- [start:writing]

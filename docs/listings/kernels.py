@@ -1,4 +1,4 @@
-"""A curve through noisy points, attention as the same average, random features of its kernel."""
+"""A curve through noisy points, and attention as the same kind of average."""
 
 # --8<-- [start:points]
 import numpy as np
@@ -24,16 +24,13 @@ chart({"from point to point": y, "mean of all": np.full_like(y, y.mean())})
 # --8<-- [end:points]
 
 # --8<-- [start:setup]
-from math import cosh, exp, log, sqrt
+from math import log, sqrt
 
 from attention_docs.attention_function import attention
 from attention_docs.figures import Frame, slider, table
-from attention_docs.in_pieces import linear_attention
 from attention_docs.kernels import (
     gaussian_kernel,
     kernel_smoothing,
-    positive_features,
-    trigonometric_features,
 )
 from attention_docs.text import check
 
@@ -122,106 +119,6 @@ line_chart(
 )
 # --8<-- [end:repeats-chart]
 
-# --8<-- [start:unbiased]
-q, k = np.array([[0.5, 0.5]]), np.array([[0.5, -0.5]])  # q · k = 0
-DRAWS, rows = 2000, []
-draw = np.random.default_rng(SEED)
-for f in (16, 64, 256):
-    W = draw.normal(size=(DRAWS * f, 2)).reshape(DRAWS, f, 2)
-    products = [(positive_features(q, w) @ positive_features(k, w).T).item() for w in W]
-    spread = sqrt((exp(1) - 1) / f)  # ‖q + k‖² = 1
-    rows.append([f, np.mean(products), spread, np.std(products)])
-table(
-    rows,
-    columns=["features f", "mean", "standard deviation", "measured"],
-    spec=["d", ".2f", ".3f", ".3f"],
-)
-# --8<-- [end:unbiased]
-
-# --8<-- [start:angles]
-numbers = 64  # of each feature vector: 64 positive features, or 32 cosines and 32 sines
-cases = {"equal": (4, 0), "orthogonal": (2, 2), "opposite": (0, 4)}  # ‖q + k‖², ‖q − k‖²
-table(
-    [
-        [sqrt((exp(plus) - 1) / numbers), sqrt((cosh(minus) - 1) / (numbers / 2))]
-        for plus, minus in cases.values()
-    ],
-    columns=["positive", "trigonometric"],
-    index=list(cases),
-    spec=".2f",
-    name="standard deviation, divided by the kernel",
-)
-# --8<-- [end:angles]
-
-# --8<-- [start:attention]
-d, seeds, COUNTS = 8, 20, (16, 64, 256, 1024)
-
-
-def unit(draw, count):
-    """Random vectors of length 1."""
-    z = draw.normal(size=(count, d))
-    return z / np.linalg.norm(z, axis=1, keepdims=True)
-
-
-draw = np.random.default_rng(SEED)
-units = unit(draw, 32), unit(draw, 32)
-values = draw.normal(size=(32, 4))
-
-
-def errors(length, f, seed):
-    """Relative error of the outputs with both kinds of features; the share of weights below 0."""
-    q, k = (length * one for one in units)
-    wanted = attention(q * d**0.25, k * d**0.25, values)[0]  # scores q · k
-    W = np.random.default_rng((seed, f)).normal(size=(f, d))
-    positive = linear_attention(positive_features(q, W), positive_features(k, W), values)
-    waves = trigonometric_features(q, W[: f // 2]) @ trigonometric_features(k, W[: f // 2]).T
-    from_waves = waves @ values / waves.sum(axis=1, keepdims=True)
-    off = [np.linalg.norm(o - wanted) / np.linalg.norm(wanted) for o in (positive, from_waves)]
-    return [*off, (waves < 0).mean()]
-
-
-tried = {
-    length: np.array([[errors(length, f, seed) for seed in range(seeds)] for f in COUNTS])
-    for length in (1, 2)
-}
-middle = {length: np.median(found, axis=1) for length, found in tried.items()}
-table(
-    [[f, *middle[1][i, :2], *middle[2][i, :2], middle[2][i, 2]] for i, f in enumerate(COUNTS)],
-    columns=[
-        "f",
-        "length 1: positive",
-        "length 1: trigonometric",
-        "length 2: positive",
-        "length 2: trigonometric",
-        "weights below 0",
-    ],
-    spec=["d", ".2f", ".2f", ".2f", ".2f", ".0%"],
-    name="relative error of the outputs, median of 20 seeds",
-)
-# --8<-- [end:attention]
-
-# --8<-- [start:attention-chart]
-long = tried[2]
-line_chart(
-    COUNTS,
-    [("positive", middle[2][:, 0]), ("trigonometric", middle[2][:, 1])],
-    band={
-        "positive": (long[:, :, 0].min(axis=1), long[:, :, 0].max(axis=1)),
-        "trigonometric": (long[:, :, 1].min(axis=1), long[:, :, 1].max(axis=1)),
-    },
-    band_name="lowest to highest of 20 seeds",
-    xlabel="numbers per feature vector f",
-    ylabel="relative error of the outputs, vectors of length 2",
-    log_x=True,
-    log_y=True,
-    spec=".2f",
-)
-# --8<-- [end:attention-chart]
-
-# --8<-- [start:many]
-needed = {d_k: 100 * (exp(2 * sqrt(d_k)) - 1) for d_k in (4, 16, 64)}
-table(list(needed.items()), columns=["d_k", "features for 10%"], spec=["d", ".1e"])
-# --8<-- [end:many]
 
 # --8<-- [start:exercise-middle]
 estimate, weights = kernel_smoothing(places[1:2], places, heights, 1 / sqrt(2 * log(2)))
@@ -259,31 +156,6 @@ off, noise = a @ squares - 1, 8 * (a**2).sum()
 table([[off, noise, off**2 + noise]], columns=["bias", "variance", "error"], spec=".2f")
 # --8<-- [end:exercise-error]
 
-# --8<-- [start:exercise-norm]
-rows, W = [], np.random.default_rng(SEED).normal(size=(4096, d))
-q, k = units
-for length in (np.ones((32, 1)), np.linspace(0.5, 1.5, 32)[:, None]):
-    wanted = attention(q * d**0.25, length * k * d**0.25, values)[0]
-    right = positive_features(q, W), positive_features(length * k, W)
-    norms = (length**2).sum(axis=1, keepdims=True)
-    wrong = right[0], right[1] * np.exp(norms / 2)  # without − ‖k‖²/2
-    found = [linear_attention(*features, values) for features in (right, wrong)]
-    rows.append([np.linalg.norm(o - wanted) / np.linalg.norm(wanted) for o in found])
-table(
-    rows,
-    columns=["with the norm", "without it"],
-    index=["keys of length 1", "lengths from 1/2 to 3/2"],
-    spec=".2f",
-)
-# --8<-- [end:exercise-norm]
-
-# --8<-- [start:exercise-opposite]
-W = np.random.default_rng(SEED).normal(size=(1, 2))  # a single direction
-one = np.array([[0.6, 0.8]])
-product = (positive_features(one, W) @ positive_features(-one, W).T).item()
-check("the product is e⁻¹ to within 10⁻¹²", abs(product - exp(-1)) < 1e-12)
-table([[product, exp(-1)]], columns=["φ(q) · φ(−q)", "e⁻¹"], spec=".4f")
-# --8<-- [end:exercise-opposite]
 
 # --8<-- [start:exercise-leave]
 others = ~np.eye(n, dtype=bool)  # no point may look at itself

@@ -83,8 +83,13 @@ def test_chapters_are_counted_through_all_parts() -> None:
     assert NAVIGATION.chapters == {"one": 1, "two": 2, "three": 3}
     assert list(NAVIGATION.ids) == ["part-1", "part-2", "look-up"]
     assert NAVIGATION.path == ("one", "two")
-    nexts = [NAVIGATION.find_next(slug) for slug in ("one", "two", "three", "plain", "index")]
-    assert nexts == ["two", "three", None, None, None]
+
+
+def test_next_leads_on_through_the_parts_with_chapters() -> None:
+    slugs = ("index", "one", "two", "three", "plain", "table")
+    assert [NAVIGATION.find_next(slug) for slug in slugs] == [
+        *(None, "two", "three", "plain", None, None)
+    ]
 
 
 def test_a_part_becomes_a_heading_and_a_card_for_each_page(chapters: Chapters) -> None:
@@ -102,9 +107,9 @@ def test_a_part_becomes_a_heading_and_a_card_for_each_page(chapters: Chapters) -
 
 def test_next_and_builds_on_follow_the_order(chapters: Chapters) -> None:
     assert expand_request(Request(1, "next", ""), chapters, "two") == (
-        "- [下一章：Third](three.md){ .card .next } Which three?"
+        "- [接着读：Third](three.md){ .card .next } Which three?"
     )
-    assert expand_request(Request(1, "next", ""), chapters, "three") == ""
+    assert expand_request(Request(1, "next", ""), chapters, "plain") == ""
     builds_on = expand_request(Request(1, "builds-on", ""), chapters, "two")
     assert builds_on == "**先读：**[1. First, one](one.md)"
     with pytest.raises(Failure, match="has no builds_on"):
@@ -239,14 +244,19 @@ def test_next_leads_from_chapter_to_chapter(site: Path, lang: str) -> None:
     """The order is read from mkdocs.yml here, without the code that makes the cards."""
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     nav = yaml.safe_load(text[text.index("\nnav:") :].split("\n\n")[0])["nav"]
-    names = [name for part in nav[1:3] for names in part.values() for name in names]
+    names = [name for part in nav[1:4] for names in part.values() for name in names]
     order = [name.removesuffix(".md") for name in names]
-    for number, slug in enumerate(order, start=1):
+    ends = [slug for slug in order if slug.startswith("after-")]
+    assert ends == [next(iter(part.values()))[-1].removesuffix(".md") for part in nav[1:4]]
+    number = 0
+    for slug, following in zip(order, [*order[1:], None], strict=True):
         tree = parse_html(find_page_folder(site, lang, slug) / "index.html")
-        (opening,) = tree.find_class("opening")
-        assert opening.text_content().split(" · ")[1] in (f"Chapter {number}", f"第 {number} 章")
+        openings = [one.text_content().split(" · ")[1] for one in tree.find_class("opening")]
+        number += slug not in ends
+        assert openings in ([], [f"Chapter {number}"], [f"第 {number} 章"])
+        assert (openings == []) == (slug in ends)
         cards = tree.xpath('//li[contains(@class, "next")]//a/@href')
-        assert cards == ([f"../{order[number]}/"] if number < len(order) else [])
+        assert cards == ([f"../{following}/"] if following else [])
 
 
 @pytest.mark.site

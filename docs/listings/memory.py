@@ -308,6 +308,11 @@ table(
 # --8<-- [end:delta-recall]
 
 
+# --8<-- [start:many]
+needed = {d_k: 100 * (exp(2 * sqrt(d_k)) - 1) for d_k in (4, 16, 64)}
+table(list(needed.items()), columns=["d_k", "features for 10%"], spec=["d", ".1e"])
+# --8<-- [end:many]
+
 # --8<-- [start:unbiased]
 q, k = np.array([[0.5, 0.5]]), np.array([[0.5, -0.5]])  # q · k = 0
 DRAWS, rows = 2000, []
@@ -402,12 +407,6 @@ line_chart(
     spec=".2f",
 )
 # --8<-- [end:attention-chart]
-
-
-# --8<-- [start:many]
-needed = {d_k: 100 * (exp(2 * sqrt(d_k)) - 1) for d_k in (4, 16, 64)}
-table(list(needed.items()), columns=["d_k", "features for 10%"], spec=["d", ".1e"])
-# --8<-- [end:many]
 
 
 # --8<-- [start:exercise-hand]

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from attention_docs.site.read.failure import Failure
@@ -61,9 +62,10 @@ class Navigation:
         return next((part for part in self.parts if slug in part.slugs), None)
 
     def find_next(self, slug: str) -> str | None:
-        """The chapter after a chapter; None after the last one."""
-        number = self.chapters.get(slug)
-        return next((one for one, n in self.chapters.items() if number and n == number + 1), None)
+        """The page to read after one of the parts that hold chapters; None after the last one."""
+        parts = [part for part in self.parts if any(one in self.chapters for one in part.slugs)]
+        pages = [one for part in parts for one in part.slugs]
+        return dict(pairwise(pages)).get(slug)
 
 
 def read_navigation(nav: Any, listed: frozenset[str] = frozenset()) -> Navigation:

@@ -39,7 +39,7 @@ def list_prerequisites(slug: str, chapters: Chapters) -> str:
 
 
 def make_next_card(slug: str, chapters: Chapters) -> str:
-    """A card that leads to the next chapter; nothing after the last one."""
+    """A card that leads to the next chapter or the end of a part; nothing after the last one."""
     following = chapters.navigation.find_next(slug)
     if following is None:
         return ""

@@ -71,7 +71,7 @@ def joined(described):
 
 @each_language
 def test_every_chapter_has_its_card_in_reading_order(soup, site, lang):
-    cards = soup(lang, "index").article.select(".chapters > .card")
+    cards = soup(lang, "index").article.select(".chapters > .card:has(.glyph)")
     linked = [card.select_one("a.card-title")["href"].strip("/") for card in cards]
     assert linked == [slug for slug in SETTINGS.order if slug in CHAPTERS]
     assert [card.select_one(".number").get_text() for card in cards] == [
@@ -85,6 +85,17 @@ def test_every_chapter_has_its_card_in_reading_order(soup, site, lang):
         minutes = card.select_one(".said .minutes").extract().get_text()
         assert re.fullmatch(r"\d+ minutes|\d+ 分钟", minutes)
         assert card.select_one(".said").get_text().strip().endswith(("?", "？"))
+
+
+@each_language
+def test_the_last_card_of_a_part_is_its_end(soup, lang):
+    parts = soup(lang, "index").article.select(".chapters")
+    ends = [part.select(".card:not(:has(.glyph))") for part in parts]
+    linked = [[card.select_one("a.card-title")["href"].strip("/") for card in end] for end in ends]
+    assert linked == [[f"after-part-{number}"] for number in (1, 2, 3)]
+    for part, (end,) in zip(parts, ends, strict=True):
+        assert part.select(".card")[-1] == end
+        assert end.select_one(".number").get_text() == ""
 
 
 @each_language

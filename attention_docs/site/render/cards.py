@@ -36,23 +36,24 @@ def lay_out_cards(root: Element, numbers: Mapping[str, int], md: Markdown) -> No
     for cards in root.iter():
         items = [(item, title) for item in cards if (title := find_card_title(item)) is not None]
         slugs = [title.get("href", "").partition(".md")[0] for _, title in items]
-        chapters = all(map(read_glyph, slugs))
+        chapters = any(map(read_glyph, slugs))  # the last card of a part may be its end
         if items:
             cards.set("class", "cards chapters" if chapters else "cards")
         for place, ((item, title), slug) in enumerate(zip(items, slugs, strict=True), start=1):
-            _lay_out_card(item, title, numbers.get(slug, place))
-            if chapters:
+            number = "" if chapters and slug not in numbers else str(numbers.get(slug, place))
+            _lay_out_card(item, title, number)
+            if read_glyph(slug):
                 mark = Element("span", {"class": "glyph", "aria-hidden": "true"})
                 mark.text = md.htmlStash.store(read_glyph(slug))
                 item.insert(0, mark)
 
 
-def _lay_out_card(item: Element, title: Element, number: int) -> None:
+def _lay_out_card(item: Element, title: Element, number: str) -> None:
     inside = list(item[0]) if item[0].tag == "p" else list(item)
     text, title.tail = title.tail, None
     item[:] = []
     item.text = None
-    SubElement(item, "span", {"class": "number", "aria-hidden": "true"}).text = str(number)
+    SubElement(item, "span", {"class": "number", "aria-hidden": "true"}).text = number
     item.set("class", title.get("class", ""))
     title.set("class", "card-title")
     item.append(title)

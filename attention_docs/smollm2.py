@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -159,6 +160,14 @@ def decode_ids(ids: Sequence[int], model: SmolLM2) -> str:
     lambda skip: all(layer in range(LAYERS) and part in PARTS for layer, part in skip),
 )
 @requires(
+    lambda ids, patch: (
+        f"patch must name one of {LAYERS} layers and one of {shape(ids)[-1]} tokens, got {[*patch]}"
+    ),
+    lambda ids, patch: all(
+        layer in range(LAYERS) and token in range(shape(ids)[-1]) for layer, token in patch
+    ),
+)
+@requires(
     lambda ids, segments, cache: (
         f"segments must be those of {_count(ids, cache)} tokens, got {shape(segments)}"
     ),
@@ -174,6 +183,7 @@ def run_model(
     skip: Collection[tuple[int, str]] = (),
     cache: Sequence[Cache] = (),
     segments: Int[np.ndarray, "... n_all"] | None = None,
+    patch: Mapping[tuple[int, int], Float[np.ndarray, "... d_model"]] = MappingProxyType({}),
 ) -> Run:
     """The logits of what comes after each token, and what layers and heads computed.
 
@@ -189,17 +199,20 @@ def run_model(
         cache: as an earlier run has returned it; empty before the first token.
         segments: (..., n_all), as for `segment_mask`, of the tokens in the cache and of these, for
             rows that hold padding or several texts.
+        patch: a layer and a token, both counted from 0, and the row (..., d_model) that the layer
+            leaves there instead: activation patching, where it comes from another run.
 
     Returns:
         Logits (..., n, vocabulary) in float32, the rows after each layer, what each watched head
         computed, and the cache with these tokens.
 
     Raises:
-        ValueError: a head, a layer or a part that the model does not have, or segments of another
+        ValueError: a head, a layer, a part or a token that is not there, or segments of another
             number of tokens.
 
     Source:
-        Touvron et al. 2023, "LLaMA", §2.2; Ainslie et al. 2023, "GQA", §2.2.
+        Touvron et al. 2023, "LLaMA", §2.2; Ainslie et al. 2023, "GQA", §2.2; for `patch` Meng et
+        al. 2022, "Locating and Editing Factual Associations in GPT", §2.1.
     """
     n, start = ids.shape[-1], _count(ids, cache) - ids.shape[-1]
     places = np.arange(start, start + n)
@@ -227,6 +240,9 @@ def run_model(
         if (layer, "feed-forward") not in skip:
             y = rms_norm(x, W["ffn_norm"], EPSILON)
             x = x + swiglu(y, W["ffn_gate"], W["ffn_up"], W["ffn_down"])
+        for (at, token), row in patch.items():
+            if at == layer:
+                x[..., token, :] = row
         run.layers.append(x)
     return run._replace(logits=read_rows(x, model))
 

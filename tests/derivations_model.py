@@ -42,7 +42,7 @@ from attention_docs.transformer_block import (
     swiglu,
 )
 from tests import derivations
-from tests.derivations import Both, Draw, Names, number, row, softmax
+from tests.derivations import Both, Draw, Names, number, row, slope, softmax
 
 
 def steepest(loss: Callable[[np.ndarray], Any], at: np.ndarray) -> np.ndarray:
@@ -74,6 +74,48 @@ def numbered_by_mask(rng: np.random.Generator) -> Names:
     tokens = [place for place in range(6) if m[place]]
     t = np.array([[tokens.index(place) if m[place] else np.nan for place in range(6)]])
     return {"m": m[None].astype(float), "t": t, "j": j, "l": 0, "sizes": {"l": 6}}
+
+
+# --- maps
+
+
+def rolled(rng: np.random.Generator) -> Names:
+    first, second = (softmax(row(rng, 3, 3)) for _ in range(2))
+    below, mixed = ((one + np.eye(3)) / 2 for one in (first, second))
+    return {"A_l": second, "B_l": mixed, "I": np.eye(3), "R_l": mixed @ below, "R_l-1": below}
+
+
+def two_rows(rng: np.random.Generator) -> Names:
+    return {"a": softmax(row(rng, 1, 4)), "b": softmax(row(rng, 1, 4)), "V": row(rng, 4, 2)}
+
+
+def explained(rng: np.random.Generator) -> Names:
+    """A number that depends on two outputs through a curve; slopes by small steps."""
+    a, v, w, i, j = softmax(row(rng, 2, 3)), row(rng, 3, 4), row(rng, 4), 1, 2
+    unit = np.zeros((2, 3))
+    unit[i, j] = 1
+
+    def outputs(step: float) -> np.ndarray:
+        moved: np.ndarray = (a + step * unit) @ v
+        return moved
+
+    o = outputs(0.0)
+    g = (1 - np.tanh(o) ** 2) * w
+    phrases = {
+        "\\frac{\\partial y}{\\partial a_{ij}}": slope(
+            lambda step: number((np.tanh(outputs(step)) @ w).sum()), 0.0
+        ),
+        "\\frac{\\partial o_i}{\\partial a_{ij}}": slope(lambda step: outputs(step)[i][None], 0.0),
+    }
+    names = {"a": a, "v": v, "g": g, "o": o, "i": i, "j": j, "phrases": phrases}
+    return names | {"sizes": {"j": 3}}
+
+
+def patched(rng: np.random.Generator) -> Names:
+    """A patch that goes a third of the way."""
+    own, other = rng.normal(size=2)
+    names = {"y_own": own, "y_other": other, "y_patched": own + (other - own) / 3}
+    return names | {"phrases": {"{effect}": 1 / 3}}
 
 
 # --- a language model
@@ -836,6 +878,7 @@ MODELS: dict[str, dict[str, Draw]] = {
         "cost": read_cost,
     },
     "batches": {"": moved, "positions[0]": numbered_by_mask},
+    "maps": {"": rolled, "values": two_rows, "gradient": explained, "patching": patched},
     "generation": {
         "": decoding,
         "sharing": kept_bytes,

@@ -35,6 +35,7 @@ from attention_docs.in_context import step_error
 from attention_docs.in_pieces import merge, piece, plain_traffic, tiled_traffic
 from attention_docs.language_model import cross_entropy, cross_entropy_gradient, token_distribution
 from attention_docs.long_sequences import alibi_bias, ntk_base
+from attention_docs.maps import attention_rollout
 from attention_docs.masking import causal_mask
 from attention_docs.memory import (
     elu_plus_one,
@@ -269,6 +270,23 @@ def encoders_visible(rng: np.random.Generator) -> Names:
     p = sum(chance for t, chance in ways if t == w) / sum(chance for _, chance in ways)
     phrases = {"P(w \\mid c)": number(prior[w])}
     return {"q": q, "r": r, "V": V, "p": number(p), "phrases": phrases}
+
+
+def maps_rollout(rng: np.random.Generator) -> Names:
+    """Two tokens, where the bound is met."""
+    L, least = int(rng.integers(1, 7)), rng.uniform(0, 1)
+    a = np.array([[1.0, 0], [least, 1 - least]])
+    share = attention_rollout(np.stack([a] * L))[-1, 1, 0]
+    return {"a": a, "i": 1, "\\varepsilon": least, "L": L, "worth": [share]}
+
+
+def maps_same(rng: np.random.Generator) -> Names:
+    """Five tokens with values of three components, and one direction that they do not see."""
+    V, a = row(rng, 5, 3), softmax(row(rng, 1, 5))
+    null = np.linalg.svd(np.column_stack([V, np.ones(5)]).T)[2][-1:]
+    b = a + 0.1 * null
+    assert np.allclose(a @ V, b @ V)
+    return {"a": a, "b": b, "V": V}
 
 
 def attention_function_loop(rng: np.random.Generator) -> Names:

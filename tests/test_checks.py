@@ -536,6 +536,21 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         "max_distance must be above 4, got 4",
     ),
     (
+        "maps.with_residual",
+        {"weights": np.array([[1.0, 0], [1, 1]])},
+        "rows of weights must be at least 0 and sum to 1, got sums [1.0, 2.0]",
+    ),
+    (
+        "maps.with_residual",
+        {"weights": np.array([[1.0, 0], [-1, 2]])},
+        "rows of weights must be at least 0 and sum to 1, got …",
+    ),
+    (
+        "maps.patching_effect",
+        {"patched": ones(2), "own": np.array([1.0, 3]), "other": np.array([2.0, 3])},
+        "own and other must differ, got [1.0, 3.0] and [2.0, 3.0]",
+    ),
+    (
         "masking.causal_mask",
         {"n_query": 0, "n_key": 3},
         "n_query and n_key must be at least 1, got 0 and 3",
@@ -777,6 +792,14 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         "smollm2.run_model",
         {"ids": whole(0, 1), "model": SMALL, "segments": whole(1, 1, 1)},
         "segments must be those of 2 tokens, got (3,)",
+    ),
+    *(
+        (
+            "smollm2.run_model",
+            {"ids": whole(0, 1), "model": SMALL, "patch": {place: ones(5)}},
+            f"patch must name one of 30 layers and one of 2 tokens, got [{place}]",
+        )
+        for place in ((30, 0), (0, 2), (-1, 0))
     ),
     ("softmax.softmax", {"scores": ones(2, 3), "axis": 2}, "axis must name one of 2 axes, got 2"),
     ("softmax.softmax", {"scores": ones(2, 3), "axis": -3}, "axis must name one of 2 axes, got -3"),

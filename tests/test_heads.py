@@ -130,8 +130,11 @@ def run_in_torch(
     p: Tensors,
     cut: Mapping[tuple[int, int], torch.Tensor] | Collection[tuple[int, int]] = (),
     skip: Collection[tuple[int, str]] = (),
+    patch: Mapping[tuple[int, int], torch.Tensor] | None = None,
+    layers: list[torch.Tensor] | None = None,
+    cut_at: slice = slice(None),
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Logits, and the weights (layer, head, ..., n, n)."""
+    """Logits, and the weights (layer, head, ..., n, n); what each layer leaves goes to `layers`."""
     seen = []
     x = p["token_embd"][ids]
 
@@ -151,13 +154,20 @@ def run_in_torch(
         o = weights @ v
         for at, head in cut:
             if at == layer:
-                o[..., head, :, :] = cut[at, head] if isinstance(cut, Mapping) else 0
+                o[..., head, cut_at, :] = cut[at, head] if isinstance(cut, Mapping) else 0
         attended = o.transpose(-2, -3).flatten(-2) @ p[b + "attn_output"].T
         x = x + attended * ((layer, "attention") not in skip)
         y = norm(x, b + "ffn_norm")
         gate = torch.nn.functional.silu(y @ p[b + "ffn_gate"].T)
         fed = (gate * (y @ p[b + "ffn_up"].T)) @ p[b + "ffn_down"].T
         x = x + fed * ((layer, "feed-forward") not in skip)
+        for (at, token), row in (patch or {}).items():
+            if at == layer:
+                x = torch.cat(
+                    [x[..., :token, :], row.unsqueeze(-2), x[..., token + 1 :, :]], dim=-2
+                )
+        if layers is not None:
+            layers.append(x)
     return norm(x, "output_norm") @ p["token_embd"].T, torch.stack(seen).movedim(-3, 1)
 
 

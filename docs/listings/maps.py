@@ -46,7 +46,7 @@ first = np.array([[1.0, 0, 0], [1, 0, 0], [0, 0, 1]])
 second = np.array([[1.0, 0, 0], [0, 1, 0], [0, 1, 0]])
 both = np.stack([first, second])
 rolled, flowed = attention_rollout(both)[-1], attention_flow(both)
-check("rows of the rollout sum to 1", np.allclose(rolled.sum(axis=1), 1))
+check("rows of the rollout sum to 1", np.allclose(rolled.sum(axis=1), 1, rtol=0, atol=1e-12))
 table(
     [second[-1], both.mean(axis=0)[-1], rolled[-1], flowed[-1]],
     columns=numbered("token", 3),
@@ -87,7 +87,7 @@ weights = np.array([[0.7, 0.2, 0.1]])
 three = np.array([[0.0, 1], [2, 0], [-2, 1]])
 w = np.array([[1.0, 0]])  # y reads the first component
 parts = gradient_times_attention(weights, three, w)
-check("the parts sum to y", np.allclose(parts.sum(), weights @ three @ w.T))
+check("the parts sum to y", np.allclose(parts.sum(), weights @ three @ w.T, rtol=0, atol=1e-12))
 table(
     np.concatenate([weights, value_weighted(weights, three), parts]),
     columns=numbered("token", 3),

@@ -145,8 +145,9 @@ class Patches:
     def lead(self, logits: Float[np.ndarray, "texts n vocabulary"]) -> Float[np.ndarray, " texts"]:
         """How far the logit of a country's capital is above that of the next country's."""
         z = logits[:, -1].astype(np.float64)
-        lead: Float[np.ndarray, " texts"] = z[self.rows, self.capitals]
-        return lead - z[self.rows, self.capitals[self.following]]
+        own, following = self.capitals, self.capitals[self.following]
+        lead: Float[np.ndarray, " texts"] = z[self.rows, own] - z[self.rows, following]
+        return lead
 
     def exchange(
         self, layer: int, token: int, source: Float[np.ndarray, "texts d_model"]
@@ -172,7 +173,10 @@ def measure_costs(
     before = [Cache(*(part[..., :-1, :] for part in one)) for one in run.cache]
 
     def nats(logits: Float[np.ndarray, "texts n vocabulary"]) -> Float[np.ndarray, " texts"]:
-        return cross_entropy(logits[:, -1].astype(np.float64), capitals)
+        losses: Float[np.ndarray, " texts"] = cross_entropy(
+            logits[:, -1].astype(np.float64), capitals
+        )
+        return losses
 
     whole = nats(run.logits)
     found = []

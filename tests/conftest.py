@@ -31,6 +31,7 @@ from attention_docs.site.publish import models, runtime
 from attention_docs.site.read.settings import read_settings
 from attention_docs.site.record import Recorder, format_document
 from attention_docs.site.run.imports import Modules
+from tests import engines
 from tests.page import READ, Page, Read, find_unread, name_test_file
 
 ROOT = Path(__file__).parents[1]
@@ -102,6 +103,8 @@ TOOLS = {
     "runtime": Tool("REQUIRE_LIVE", find_missing_runtime),
     "smollm2": Tool("REQUIRE_MODELS", lambda: find_missing_model("SmolLM2")),
     "minilm": Tool("REQUIRE_MODELS", lambda: find_missing_model("MiniLM", *models.MINILM)),
+    "firefox": Tool("REQUIRE_ENGINES", engines.find_missing_firefox),
+    "webkit": Tool("REQUIRE_ENGINES", engines.find_missing_webkit),
     "vnu": Tool("REQUIRE_VNU", lambda: "" if VNU_JAR else "VNU_JAR names no HTML checker"),
 }
 needs_browser = pytest.mark.needs("browser")

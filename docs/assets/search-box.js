@@ -7,25 +7,25 @@ const query = box.querySelector(".md-search__input");
 const meta = box.querySelector(".md-search-result__meta");
 const list = box.querySelector(".md-search-result__list");
 const toggle = document.getElementById("__search");
-const [SETUP, READY, QUERY, RESULT] = [0, 1, 2, 3]; // search.js
+const [SETUP, QUERY, RESULT] = [0, 2, 3]; // search.js
 
 let asked = ""; // what was sent last
-let ready = false;
+let isBusy = true; // the worker has not answered yet: of what is typed meanwhile only the last counts
 let unknown = []; // words of the query that are on no page
 const worker = new Worker(new URL("search.js", import.meta.url));
 worker.addEventListener("message", ({ data: { type, data } }) => {
-  if (type === READY) {
-    ready = true;
-    ask();
-  } else if (type === RESULT && asked === query.value.trim()) show(data);
+  isBusy = false;
+  if (type === RESULT && asked === query.value.trim()) show(data);
+  else ask();
 });
 const answer = await fetch(new URL("search/search_index.json", base));
 worker.postMessage({ type: SETUP, data: await answer.json() });
 
 function ask() {
-  if (!ready || query.value.trim() === asked) return;
+  if (isBusy || query.value.trim() === asked) return;
   asked = query.value.trim();
-  if (asked) worker.postMessage({ type: QUERY, data: asked });
+  isBusy = asked !== "";
+  if (isBusy) worker.postMessage({ type: QUERY, data: asked });
   else show({ items: [], unknown: [] });
 }
 

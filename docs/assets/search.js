@@ -13,7 +13,11 @@ let scripts = new Map(); // of a character that has several forms: all of them
 addEventListener("message", ({ data: { type, data } }) => {
   if (type === SETUP) {
     const { asked } = data.config;
-    docs = data.docs.map((doc) => ({ ...doc, asked: asked[doc.location] }));
+    docs = data.docs.map((doc) => {
+      const { [doc.location]: question = "" } = asked;
+      const text = [doc.text, ...(doc.code ?? [])].join("\n").toLowerCase();
+      return { ...doc, asked: question, lower: [text, `${doc.title}\n${question}`.toLowerCase()] };
+    });
     counts.clear();
     scripts = new Map(data.config.forms.flatMap((forms) => [...forms].map((one) => [one, forms])));
     names = data.config.names.map(([page, ...all]) => [page, all.map((one) => one.toLowerCase())]);
@@ -54,6 +58,25 @@ function isSameName(one, other) {
 /* The same, but for a part of a compound: "attention" in scaled_dot_product_attention. */
 const alone = (term) => new RegExp(`(?<![_-])${pattern(term).source}`, "giu");
 
+/* A function that counts a term in a text of small letters. WebKit is slow at patterns that look
+   behind themselves, so a plain term is looked for without one. */
+function makeCounter(term) {
+  const wanted = term.toLowerCase();
+  if (!/^[a-z\d](?!.*(?:_k|\^t$))[ -~]*$/.test(wanted)) {
+    const one = pattern(term);
+    return (text) => text.match(one)?.length ?? 0;
+  }
+  return (text) => {
+    let times = 0;
+    for (let at = text.indexOf(wanted); at >= 0; ) {
+      const isStart = !/(?:[\p{L}\d]|\d\.)$/u.test(text.slice(Math.max(0, at - 2), at));
+      times += Number(isStart);
+      at = text.indexOf(wanted, at + (isStart ? wanted.length : 1));
+    }
+    return times;
+  };
+}
+
 /* How often a term stands in the text and in the title of each section, and what it weighs: a word
    of few sections says more. The ways to ask share most of their terms, and so do a query and what
    was typed before. */
@@ -61,12 +84,8 @@ const counts = new Map();
 function countTerm(term) {
   if (!counts.has(term)) {
     if (counts.size > 500) counts.clear();
-    const one = pattern(term);
-    const times = (text) => (text.match(one) ?? []).length;
-    const found = docs.map(({ title, text, code = [], asked = "" }) => [
-      times(text) + times(code.join(" ")),
-      times(title) + times(asked),
-    ]);
+    const count = makeCounter(term);
+    const found = docs.map(({ lower }) => lower.map(count));
     const among = found.filter(([inText, inTitle]) => inText + inTitle).length;
     counts.set(term, { found, among, weight: Math.log(1 + docs.length / (1 + among)) / 3 });
   }
@@ -138,7 +157,7 @@ function search(query) {
   const unknown = [...ways.values()][0][1].filter((term) => !occurs(term));
   const least = (found[0]?.score ?? 0) / 20;
   const shown = found.filter(({ score }) => score >= least).slice(0, unknown.length ? 3 : Infinity);
-  return { items: shown.map(({ results }) => results), unknown: found.length ? unknown : [] };
+  return { items: shown.map(markResults), unknown: found.length ? unknown : [] };
 }
 
 function rank(query, wanted) {
@@ -156,16 +175,17 @@ function rank(query, wanted) {
       wanted,
       counted.map(({ found }) => found[place]),
       weights,
-      patterns,
       phrase,
     );
     if (!groups.has(page)) groups.set(page, { first: doc, results: [], score: 0 });
     if (result) groups.get(page).results.push(result);
   }
+  const any = new RegExp(patterns.map(({ source }) => `(?:${source})`).join("|"), "giu");
   const answers = [...groups.values()].filter(({ results }) => results.length);
   for (const group of answers) {
     group.results.sort((a, b) => b.score - a.score);
     // The best section decides; what else the page says of it decides between equals.
+    group.any = any;
     const rest = group.results.slice(1).reduce((sum, { score }) => sum + score, 0);
     group.score = group.results[0].score + rest / 10;
     if (!group.results.some(({ location }) => location === group.first.location)) {
@@ -177,7 +197,7 @@ function rank(query, wanted) {
 
 /* How well a section answers in which each term stands so many times, and what of it is shown; null
    where none does. */
-function rate(doc, wanted, times, weights, patterns, phrase) {
+function rate(doc, wanted, times, weights, phrase) {
   let score = 0;
   const own = !doc.location.includes("#"); // the heading of a page says more than one of a section
   const hit = {};
@@ -197,14 +217,16 @@ function rate(doc, wanted, times, weights, patterns, phrase) {
     score += (doc.text.search(phrase) >= 0 ? 3 : 0) * wanted.length;
   }
   score *= doc.boost ?? 1;
-  const any = new RegExp(patterns.map(({ source }) => `(?:${source})`).join("|"), "giu");
-  return {
-    ...doc,
-    score,
-    terms: hit,
-    title: markMatches(doc.title, any),
-    text: excerpt(doc.text, any),
-  };
+  return { ...doc, score, terms: hit };
+}
+
+/* The sections of a page as they are shown. */
+function markResults({ results, any }) {
+  return results.map(({ lower, text, ...one }) => ({
+    ...one,
+    title: markMatches(one.title, any),
+    text: one.score ? excerpt(text, any) : "",
+  }));
 }
 
 /* The first two paragraphs with a match, cut around it. */

@@ -7,7 +7,12 @@ export async function keepForLater(root, folder) {
     await serviceWorker.register(`${root}live-offline.js`, { scope: root, updateViaCache: "none" });
     const { active } = await serviceWorker.ready;
     const links = Array.from(document.querySelectorAll(".md-nav--primary a[href]"), (a) => a.href);
-    const addresses = [location.href, ...links].filter((address) => address.startsWith(root));
+    const { base } = document.querySelector(".md-search").dataset;
+    const index = new URL(`${base.replace(/\/*$/, "")}/search/search_index.json`, location.href)
+      .href;
+    const addresses = [location.href, index, ...links].filter((address) =>
+      address.startsWith(root),
+    );
     active.postMessage({ addresses, folder });
   } catch {
     /* a browser that stores nothing: only this visit is live */

@@ -5,6 +5,14 @@ import { edits, isLink, link, listEntries, selectFitting } from "./link.js";
 const STORED = `live ${location.pathname}`;
 const NAMED = 5; // how many lost blocks are named
 
+/* Copy a text that is still to come. It is asked for at once: WebKit lets a page copy only while the
+   press on its button lasts. */
+async function copyText(coming) {
+  if (!window.ClipboardItem) return navigator.clipboard.writeText(await coming);
+  const text = coming.then((one) => new Blob([one], { type: "text/plain" }));
+  return navigator.clipboard.write([new ClipboardItem({ "text/plain": text })]);
+}
+
 export class Sharing {
   constructor(page) {
     Object.assign(this, { page, bar: page.bar, words: page.words });
@@ -28,8 +36,13 @@ export class Sharing {
 
   /* Show what this tab has stored, but where a link has other edits. */
   begin() {
-    const stored = JSON.parse(sessionStorage.getItem(STORED) ?? "null");
     const { hash } = location;
+    let stored = null;
+    try {
+      stored = JSON.parse(sessionStorage.getItem(STORED));
+    } catch {
+      /* a browser that stores nothing */
+    }
     return stored && (!isLink(hash) || hash === stored.hash)
       ? this.restore(stored)
       : this.follow(hash);
@@ -45,19 +58,22 @@ export class Sharing {
 
   async share() {
     const { cells, lang } = this.page;
+    const address = link(cells, lang).then((hash) => {
+      history.replaceState(null, "", hash);
+      this.noteEdits(); // this address is theirs
+      return location.href;
+    });
+    const copied = copyText(address).then(
+      () => true,
+      () => false, // a page that may not copy
+    );
     try {
-      history.replaceState(null, "", await link(cells, lang));
+      await address;
     } catch {
       this.bar.showAnswer(this.words.tooLong);
       return;
     }
-    this.noteEdits(); // this address is theirs
-    try {
-      await navigator.clipboard.writeText(location.href);
-      this.bar.showAnswer(this.words.copied);
-    } catch {
-      this.bar.showAnswer(this.words.addressed); // a page that may not copy
-    }
+    this.bar.showAnswer((await copied) ? this.words.copied : this.words.addressed);
   }
 
   /* The edits of a link are shown, and run when the reader asks for it. */

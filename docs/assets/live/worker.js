@@ -9,7 +9,13 @@ const TYPES = { json: "application/json", wasm: "application/wasm" };
 const files = new Map();
 
 function fileNamed(name) {
-  if (!files.has(name)) files.set(name, Promise.withResolvers());
+  if (!files.has(name)) {
+    const file = {}; // Promise.withResolvers, which older browsers lack
+    file.promise = new Promise((resolve) => {
+      file.resolve = resolve;
+    });
+    files.set(name, file);
+  }
   return files.get(name);
 }
 

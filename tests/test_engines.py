@@ -1,0 +1,298 @@
+"""What readers of Firefox and WebKit get. Chromium, the third engine, runs all other tests.
+
+The engines speak WebDriver (tests/engines.py). It tells nothing of the console, so the server puts
+a script into each page that notes errors; the same one refuses storage where a test asks for it.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from attention_docs.locales import read_locale
+from tests.conftest import ROOT, Handler, serve
+from tests.engines import launch_firefox, launch_webkit
+
+LAUNCH = {"firefox": launch_firefox, "webkit": launch_webkit}
+PATIENCE = 120  # seconds, of a busy machine
+ASSETS = ROOT / "docs" / "assets"
+
+RECORDER = b"""<script>
+  window.faults = [];
+  addEventListener("error", ({ message }) => faults.push(String(message)));
+  addEventListener("unhandledrejection", ({ reason }) => faults.push(String(reason)));
+  const { error } = console;
+  console.error = (...all) => { faults.push(all.join(" ")); error.apply(console, all); };
+</script>"""
+REFUSED = b"""<script>
+  for (const name of ["localStorage", "sessionStorage"]) {
+    const get = () => { throw new DOMException("The operation is insecure.", "SecurityError"); };
+    Object.defineProperty(window, name, { get });
+  }
+</script>"""
+
+
+class Recording(Handler):
+    """The built site with the recorder in every page; with `?refused` a page has no storage."""
+
+    def send_head(self) -> Any:
+        """What is sent of a file."""
+        path = Path(self.translate_path(self.path))
+        path = path / "index.html" if path.is_dir() else path
+        if path.suffix != ".html" or not path.is_file():
+            return super().send_head()
+        first = RECORDER + (REFUSED if "?refused" in self.path else b"")
+        page = path.read_bytes().replace(b"<head>", b"<head>" + first, 1)
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        return io.BytesIO(page)
+
+
+class Reader(NamedTuple):
+    """A browser and the site; paths begin with a slash."""
+
+    name: str
+    driver: Any
+    address: str
+
+    def open(self, path: str) -> None:
+        self.driver.get(self.address + path)
+
+    def ask(self, script: str, *arguments: Any) -> Any:
+        """What a script gives in the page."""
+        return self.driver.execute_script(script, *arguments)
+
+    def find(self, selector: str) -> Any:
+        """The first such element, in the middle of the window."""
+        self.wait(f"return document.querySelector({selector!r}) !== null")
+        script = "const one = document.querySelector(arguments[0]);"
+        script += 'one.scrollIntoView({ block: "center", behavior: "instant" }); return one;'
+        return self.ask(script, selector)
+
+    def wait(self, script: str, *arguments: Any) -> Any:
+        """What a script gives once that is something; in vain, it fails with the page's errors."""
+        end = time.monotonic() + PATIENCE
+        while not (found := self.ask(script, *arguments)):
+            if time.monotonic() > end:
+                bar = "document.querySelector('.live-status')?.textContent"
+                pytest.fail(f"in vain: {script}; {self.ask(f'return [faults, {bar}]')}")
+            time.sleep(0.1)
+        return found
+
+    def list_faults(self) -> list[str]:
+        """What went wrong in the page that is open."""
+        time.sleep(0.2)
+        faults = self.ask("return faults")
+        return [one for one in faults if one not in HARMLESS]
+
+
+HARMLESS = {
+    # Firefox says so where a box is measured again in the next frame, as is meant.
+    "ResizeObserver loop completed with undelivered notifications.",
+}
+
+
+@pytest.fixture(
+    scope="session",
+    params=[pytest.param(name, marks=pytest.mark.needs(name)) for name in LAUNCH],
+)
+def reader(
+    request: pytest.FixtureRequest, site: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Reader]:
+    """A reader with each engine."""
+    folder = tmp_path_factory.mktemp(request.param)
+    with serve(site, Recording) as address, LAUNCH[request.param](folder) as driver:
+        driver.set_script_timeout(PATIENCE)
+        yield Reader(request.param, driver, address)
+
+
+def test_no_style_says_what_an_engine_refuses() -> None:
+    """WebKit has text-decoration with one word; a rule with more is lost, and with var() it also
+    takes away what another rule says."""
+    for path in sorted(ASSETS.rglob("*.css")):
+        for value in re.findall(r"text-decoration:\s*([^;}]+)", path.read_text(encoding="utf-8")):
+            assert len(value.replace("!important", "").split()) == 1, f"{path.name}: {value}"
+
+
+# --- formulas and words
+
+
+# Formulas of a sentence that stand in more than one line, as [TeX, lines].
+TORN = """
+  const found = [];
+  for (const one of document.querySelectorAll("article math:not([display=block])")) {
+    if (!one.checkVisibility() || one.querySelector("mtable")) continue;
+    const tops = [...one.children].map((part) => part.getBoundingClientRect())
+      .filter(({ width }) => width).map(({ top, bottom }) => (top + bottom) / 2);
+    const size = parseFloat(getComputedStyle(one).fontSize);
+    if (Math.max(...tops) - Math.min(...tops) > 1.1 * size) found.push(one.textContent);
+  }
+  return found;"""
+# Words that a colour belongs to, and are not underlined in it.
+PLAIN = """
+  return [...document.querySelectorAll('article a.term[class*="of-"]')].filter((one) => {
+    const { textDecorationLine, textDecorationColor, color } = getComputedStyle(one);
+    return textDecorationLine !== "underline" || textDecorationColor === color;
+  }).map((one) => one.textContent)"""
+# Formulas of a sentence that are far higher than a line, or wider than in Chromium.
+ACCENTS = """
+  return [...document.querySelectorAll("p > math > mover[accent]")]
+    .filter((one) => one.checkVisibility() && one.children[0].localName === "mi")
+    .map((one) => [one.textContent, one.getBoundingClientRect().height /
+      parseFloat(getComputedStyle(one).fontSize)])"""
+FRACTIONS = """
+  return [...document.querySelectorAll("p > math > mfrac")].filter((one) => one.checkVisibility())
+    .map((one) => parseFloat(getComputedStyle(one.children[0]).fontSize) /
+      parseFloat(getComputedStyle(one.closest("math")).fontSize))"""
+NARROW = """
+  const [address, done] = arguments;
+  const frame = document.createElement("iframe");
+  frame.style = "position: fixed; inset: 0 auto auto 0; width: 390px; height: 844px; border: 0";
+  frame.onload = () => {
+    const { contentWindow: window, contentDocument: { documentElement: root } } = frame;
+    const torn = window.Function(`TORN`)();
+    done([root.scrollWidth, window.innerWidth, torn, window.faults]);
+  };
+  frame.src = address;
+  document.body.append(frame);""".replace("TORN", TORN)
+
+
+@pytest.mark.parametrize("path", ["/transformer-block/", "/zh-hant/multi-head/", "/zh/positions/"])
+def test_a_page_is_readable(reader: Reader, path: str) -> None:
+    """Nothing is said on the console, formulas are whole, words are marked, nothing sticks out."""
+    reader.open(path)
+    reader.ask("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert reader.ask("return document.querySelectorAll('article math').length") > 100
+    assert reader.ask("return document.querySelectorAll('article a.term').length") > 5
+    assert reader.ask(TORN) == []
+    assert reader.ask(PLAIN) == []
+    assert not [one for one in reader.ask(ACCENTS) if one[1] > 1.6]
+    assert not [one for one in reader.ask(FRACTIONS) if one > 0.8]
+    assert reader.list_faults() == []
+    width, window, torn, faults = reader.driver.execute_async_script(NARROW, reader.address + path)
+    assert (window, torn, set(faults) - HARMLESS) == (390, [], set())
+    assert width <= 390
+
+
+# --- what moves and answers
+
+
+def test_a_page_answers(reader: Reader) -> None:
+    """A figure is taken in hand, a stepper goes on, an exercise is judged, the search finds."""
+    reader.open("/softmax/")
+    reader.find(".instrument")
+    reader.wait("return document.querySelector('.instrument').instrument")
+    state = "return document.querySelector('.instrument .state').textContent"
+    before = reader.ask(state)
+    handle = reader.find(".instrument [role=slider], .instrument input[type=range]")
+    handle.send_keys("\ue014")  # an arrow to the right
+    reader.wait(f"{state} !== arguments[0]", before)
+
+    exercise = "#exercise-weights"
+    verdict = f"return document.querySelector('{exercise} output').className"
+    field = reader.find(f"{exercise} form.asks input")
+    for answer, wanted in (("1, 1, 1", "wrong"), (read_answer(reader, exercise), "right")):
+        reader.ask("arguments[0].value = ''", field)
+        field.send_keys(answer)
+        reader.find(f"{exercise} form.asks button").click()
+        reader.wait(f"{verdict} === arguments[0]", wanted)
+
+    reader.open("/eight-steps/")
+    shown = "return document.querySelector('.stepper .frame.shown')?.dataset.at"
+    reader.find(".stepper-bar button:last-of-type")
+    first = reader.ask(shown)
+    reader.ask(
+        "[...document.querySelectorAll('.stepper-bar button')]"
+        ".find((one) => one.textContent.includes('›')).click()"
+    )
+    assert (
+        reader.wait(
+            f"{shown} !== arguments[0] && document.querySelector("
+            "'.stepper .frame.shown').dataset.at",
+            first,
+        )
+        == "1 2"
+    )
+    assert reader.list_faults() == []
+
+
+def read_answer(reader: Reader, exercise: str) -> str:
+    """The value that the page holds."""
+    return str(reader.ask(f"return document.querySelector('{exercise} .ask .value').textContent"))
+
+
+def test_the_search_answers_what_was_typed_last(reader: Reader) -> None:
+    reader.open("/zh/numbers/")
+    reader.ask("document.querySelector('label[for=__search]').click()")
+    field = reader.find(".md-search__input")
+    field.send_keys("softmax")
+    first = "return document.querySelector('a.md-search-result__link')?.pathname"
+    assert reader.wait(f"const found = (() => {{ {first} }})(); return found?.includes('softmax')")
+    assert reader.list_faults() == []
+
+
+# --- Python
+
+
+@pytest.mark.needs("runtime")
+def test_what_a_reader_writes_runs(reader: Reader) -> None:
+    """Python starts, an edit gives its output, its link is copied, and the search is kept for a
+    time without network."""
+    words = read_locale("en")["site"]["live"]
+    reader.open("/numbers/")
+    reader.ask("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    reader.find('.block[data-block="map"] .live-edit').click()
+    field = reader.find('.block[data-block="map"] textarea')
+    reader.ask(
+        "const field = arguments[0]; field.value += '\\nprint(6 * 7)';"
+        "field.dispatchEvent(new Event('input', { bubbles: true }))",
+        field,
+    )
+    press(reader, words["run"])
+    reader.wait("return document.querySelector('#out-map').textContent.includes('42')")
+    press(reader, words["share"])
+    says = "const says = document.querySelector('.live-status').textContent"
+    answers = [words["copied"], words["addressed"]]
+    said = reader.wait(f"{says}; return arguments[0].includes(says) && says", answers)
+    assert said == words["copied"]
+    reader.wait(
+        "return caches.keys().then(async (names) => { for (const name of names) {"
+        "const found = await (await caches.open(name)).keys();"
+        "if (found.some(({ url }) => url.endsWith('search_index.json'))) return true; }"
+        "return false; })"
+    )
+    assert reader.list_faults() == []
+
+
+def press(reader: Reader, name: str) -> None:
+    """Press a button of the bar."""
+    button = (
+        "return [...document.querySelectorAll('.live-bar button')]"
+        ".find((one) => !one.hidden && one.textContent === arguments[0])"
+    )
+    reader.wait(button, name).click()
+
+
+# --- where storage is refused
+
+
+def test_a_page_without_storage_is_whole(reader: Reader) -> None:
+    reader.open("/softmax/?refused")
+    shown = (
+        "return [...document.querySelectorAll('button[data-scheme]')].filter((one) => !one.hidden)"
+    )
+    (button,) = reader.ask(shown)
+    before = reader.ask("return document.body.dataset.mdColorScheme")
+    button.click()
+    assert reader.ask("return document.body.dataset.mdColorScheme") != before
+    reader.find(".instrument")
+    reader.wait("return document.querySelector('.instrument').instrument")
+    assert reader.list_faults() == []

@@ -96,6 +96,13 @@ def find_missing_runtime() -> str:
     return f"set-up has not brought Python for the browser: {missing}" if missing else ""
 
 
+@cache
+def find_missing_speech() -> str:
+    """What to say where set-up has not brought Speech Rule Engine."""
+    found = shutil.which("node") and (ROOT / "node_modules" / "speech-rule-engine").is_dir()
+    return "" if found else "set-up has not brought Speech Rule Engine: npm is missing"
+
+
 TOOLS = {
     "browser": Tool(
         "REQUIRE_BROWSER", lambda: "" if BROWSER else f"none of {', '.join(BROWSERS)} was found"
@@ -105,6 +112,7 @@ TOOLS = {
     "minilm": Tool("REQUIRE_MODELS", lambda: find_missing_model("MiniLM", *models.MINILM)),
     "firefox": Tool("REQUIRE_ENGINES", engines.find_missing_firefox),
     "webkit": Tool("REQUIRE_ENGINES", engines.find_missing_webkit),
+    "speech": Tool("REQUIRE_SPEECH", find_missing_speech),
     "vnu": Tool("REQUIRE_VNU", lambda: "" if VNU_JAR else "VNU_JAR names no HTML checker"),
 }
 needs_browser = pytest.mark.needs("browser")

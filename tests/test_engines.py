@@ -174,7 +174,7 @@ def test_a_page_is_readable(reader: Reader, path: str) -> None:
     assert reader.ask("return document.querySelectorAll('article a.term').length") > 5
     assert reader.ask(TORN) == []
     assert reader.ask(PLAIN) == []
-    assert not [one for one in reader.ask(ACCENTS) if one[1] > 1.6]
+    assert not [one for one in reader.ask(ACCENTS) if one[1] > 1.2]
     assert not [one for one in reader.ask(FRACTIONS) if one > 0.8]
     assert reader.list_faults() == []
     width, window, torn, faults = reader.driver.execute_async_script(NARROW, reader.address + path)

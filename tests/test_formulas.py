@@ -64,7 +64,7 @@ def test_a_formula_is_one_element_that_keeps_its_tex() -> None:
         (r"\text{(}\sin x\text{)}", "( sin . x )"),  # a reason in brackets
         (r"\text{（}\sin x\text{）}", "（ sin . x ）"),
         (r"\max_m\, (u)", "maxm . ( u )"),  # the author's own space
-        (r"\operatorname{f}\!\left(\frac12\right) V", "f (12) . V"),
+        (r"\operatorname{f}\!\left(\frac12\right) V", "f(12) . V"),
         (r"a \quad\; b", "a . b"),  # spaces side by side are one
         (r"(x)^2", "( x )2"),  # the script is at the bracket
         (r"s_{\max}", "smax"),
@@ -120,7 +120,7 @@ def test_a_table_says_once_how_it_is_aligned() -> None:
 )
 def test_symbols_carry_their_roles(tex: str, roles: dict[str, str]) -> None:
     rendered = RENDERER.render(tex, False)
-    found = re.findall(r'<mi class="(?:leans-\d )?of-(\w+)">(\w)</mi>', rendered)
+    found = re.findall(r'<mi class="(?:leans-\d )?of-(\w+)"[^>]*>(\w)</mi>', rendered)
     assert {letter: role for role, letter in found} == roles
     assert rendered.count("of-") == len(found)
 
@@ -128,7 +128,7 @@ def test_symbols_carry_their_roles(tex: str, roles: dict[str, str]) -> None:
 def test_a_letter_that_leans_says_so_or_moves_its_script() -> None:
     assert '<mi class="leans-3">Y</mi>' in RENDERER.render("(Y)", False)
     assert '<msub><mi>W</mi><mi class="leans-1">K</mi></msub>' in RENDERER.render("W_K", False)
-    assert '<msup><mi>Y</mi><mi class="lean-3">⊤</mi></msup>' in RENDERER.render(r"Y^\top", False)
+    assert '<msup><mi>Y</mi><mi class="lean-3">m</mi></msup>' in RENDERER.render("Y^m", False)
     assert "class" not in RENDERER.render("x^2 + d_k", False)
 
 

@@ -17,6 +17,7 @@ DOCUMENTATION = "assets/_mkdocstrings.css"
 
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 REMARK = re.compile(r"^ *//[^\n]*\n|^ */\*.*?\*/\n", re.M | re.S)  # of a script, in own lines
+BESIDE = re.compile(r" +// [^\n\"'`]*$|^ +", re.M)  # a remark beside a line, and what is before one
 JOINT = re.compile(r" ?([{;}])\n")  # where a sheet needs no line of its own
 INDENT = re.compile(r"\s*\n\s*")
 
@@ -37,7 +38,7 @@ def write_styles(stage: Path, docs: Path, sheets: list[str]) -> None:
         write_text(stage / NAME, join_sheets(docs, sheets))
     scripts = [*(stage / "assets").glob("*.js"), *(stage / "assets" / "instruments").glob("*.js")]
     for script in sorted(scripts):
-        write_text(script, REMARK.sub("", script.read_text("utf-8")))
+        write_text(script, BESIDE.sub("", REMARK.sub("", script.read_text("utf-8"))))
     for picture in sorted((docs / "assets").glob("*.svg")):
         write_text(stage / "assets" / picture.name, resolve_colours(picture.read_text("utf-8")))
 

@@ -14,6 +14,8 @@ from itertools import pairwise
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+from attention_docs.site.render.intents import add_intents
+
 ROWS = {"math", "mrow", "mtd", "msqrt", "mstyle"}  # their children stand side by side
 FRACTIONS = {"mfrac": 2, "mroot": 2}
 ATTACHED = {"mover": 2, "msub": 2, "msubsup": 3, "msup": 2, "munder": 2, "munderover": 3}
@@ -72,6 +74,7 @@ def adapt_mathml(rendered: str, tex: str, gaps: Iterable[list[float | None]]) ->
         if element.tag in ROWS:
             element[:] = _add_spaces([*element])
     _add_role_classes(root)
+    add_intents(root)
     root.set("data-tex", tex)
     return ElementTree.tostring(root, encoding="unicode")
 

@@ -3,6 +3,7 @@
 
 import { judge, LIMIT, want } from "./answers.js";
 import { offerTools, read, SOLVED, update, watch } from "./kept.js";
+import { judgeLines } from "./lines.js";
 
 const words = JSON.parse(document.getElementById("__words").textContent).exercises;
 const tried = new WeakMap(); // of a question or a form, its different answers so far
@@ -57,6 +58,11 @@ function judgeChoice(ask) {
   return [chosen.value, said, ...(why ? [" ", ...copySentence([...why.childNodes])] : [])];
 }
 
+function judgeProof(ask) {
+  const order = [...ask.querySelectorAll("ol > li")].map((line) => line.textContent).join("\n");
+  return judgeLines(ask, countTries(ask, order) > 1);
+}
+
 export function judgeForm(form) {
   const guess = form.closest(".guess");
   if (guess) {
@@ -64,7 +70,9 @@ export function judgeForm(form) {
     return;
   }
   const verdicts = [...form.querySelectorAll(".ask")].map((ask) => {
-    const [verdict, ...said] = ask.localName === "fieldset" ? judgeChoice(ask) : judgeField(ask);
+    const isLines = ask.matches(".proof-lines");
+    const judgeAsk = isLines ? judgeProof : ask.matches("fieldset") ? judgeChoice : judgeField;
+    const [verdict, ...said] = judgeAsk(ask);
     const output = ask.querySelector("output");
     output.className = verdict;
     output.replaceChildren(...said);
@@ -73,7 +81,8 @@ export function judgeForm(form) {
   const exercise = form.closest(".exercise");
   const isRight = verdicts.every((one) => one === "right");
   if (isRight) note(exercise.id);
-  else form.querySelector("output:not(.right)").closest(".ask").querySelector("input").focus();
+  else
+    form.querySelector("output:not(.right)").closest(".ask").querySelector("input, button").focus();
   if (exercise.dataset.kind !== "predict" || verdicts.includes("empty")) return;
   // A prediction is compared with the run, whatever it is, but not before a second thought.
   const fields = [...form.querySelectorAll("input")];
@@ -120,8 +129,10 @@ const written = [...document.querySelectorAll(".exercise[data-kind=write]")];
 const asked = [...document.querySelectorAll(".exercise")].filter(
   (one) => written.includes(one) || one.querySelector("form.asks"),
 );
-// The page judges a question about a proof, and not the proof.
-const questions = asked.filter((one) => one.dataset.kind === "proof");
+// The page judges a question about a proof, and not the proof, unless its lines are put in order.
+const questions = asked.filter(
+  (one) => one.dataset.kind === "proof" && !one.querySelector(".proof-lines"),
+);
 const judged = asked.filter((one) => !questions.includes(one));
 
 export function showCount() {

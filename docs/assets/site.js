@@ -326,6 +326,10 @@ function judgeAnswers() {
   const judged = all("form.asks, .exercise[data-kind=write]");
   for (const one of judged) {
     one.addEventListener("focusin", judge, { once: true });
+    one.addEventListener("click", ({ target }) => {
+      const button = target.closest(".proof-lines button");
+      if (button) import(new URL("lines.js", own)).then((lines) => lines.moveLine(button));
+    });
     one.addEventListener("submit", (event) => {
       event.preventDefault();
       if (one.matches("form.asks")) load().then((judging) => judging.judgeForm(one));

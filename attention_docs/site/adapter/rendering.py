@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from attention_docs.site.publish.markdown import render_copy as markdown_copy
 from attention_docs.site.publish.notebook import make_notebook
 from attention_docs.site.publish.redirects import find_addresses
 from attention_docs.site.publish.staging import write_text
+from attention_docs.site.publish.styles import INDENT
 from attention_docs.site.read import conversion
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page as Source
@@ -197,7 +199,7 @@ def _make_files(state: BuildState, page: Page, known: PageState, html: str) -> d
     ]
     is_warned = any(page.file.src_uri in message for message in messages)
     known.is_clean = known.is_clean and not (left or is_warned)
-    files = {page.file.dest_uri: html}
+    files = {page.file.dest_uri: _remove_indents(html)}
     try:
         files |= _make_copies(state, known)
     except Failure as failure:
@@ -206,6 +208,12 @@ def _make_files(state: BuildState, page: Page, known: PageState, html: str) -> d
     if known.is_clean and known.rendered:
         state.page_cache.put(known.key, known.rendered, files)
     return files
+
+
+def _remove_indents(html: str) -> str:
+    """A page without the indents of its templates; its text stays as it is."""
+    before, text, after = re.split(r"(?s)(<article.*</article>)", html, maxsplit=1)
+    return INDENT.sub("\n", before) + text + INDENT.sub("\n", after)
 
 
 def _make_copies(state: BuildState, known: PageState) -> dict[str, str]:

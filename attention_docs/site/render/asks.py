@@ -4,6 +4,10 @@ An item with an inline value becomes a field, and the value is what is wanted. I
 wrong answers that the page recognises, each a value and a sentence. An item without a value is a
 choice of three or more: of the items within it, "[x]" begins what is right and "[ ]" what is not,
 and what follows " — " says why. Their order is drawn, the same in every build and language.
+
+An item whose inner items begin with names asks for a proof: its lines are to be put in order.
+"[c: a b]" begins the line c, which needs the lines a and b before it, and "[-]" one that does not
+belong, with the reason after " — ". The order on the page's source is a right one.
 docs/assets/exercises.js judges what a reader writes, by the exact value and not by the printed one.
 
 An exercise of the kind `write` has code to be edited, an answer, and last of all a block that
@@ -27,7 +31,9 @@ from markdown.util import HTML_PLACEHOLDER_RE
 
 OPTION = re.compile(r"\s*\[(?P<mark>[x ])\]\s*")
 WHY = " — "
+LINE = re.compile(r"\s*\[(?:(?P<name>[a-w])(?:: (?P<needs>[a-w ]+))?|-)\]\s*")
 LEAST = 3  # options: a coin finds the right one of two
+LEAST_LINES = 4
 LIMIT = 400  # characters that docs/assets/answers.js reads
 
 FindExact = Callable[[str], tuple[str, str]]
@@ -53,7 +59,10 @@ def lay_out_asks(
             for ask in form.iterfind("p"):
                 _add_exact_values(ask, words, find_exact)
             if exercise.get("data-kind") == "proof":
-                asked = "choose" if form.find("fieldset") is not None else "compute"
+                fields = [str(one.get("class")) for one in form.iter("fieldset")]
+                asked = (
+                    "order" if "ask proof-lines" in fields else "choose" if fields else "compute"
+                )
                 form.insert(0, Element("p", {"class": "about-proof"}))
                 form[0].text = words["about_proof"][asked]
             SubElement(form, "button", {"type": "submit", "class": "md-button"}).text = words[
@@ -123,6 +132,11 @@ def _add_ask(form: Element, item: Element, name: str, slug: str) -> Iterator[str
     value = item.find("span[@class='value']")
     if value is not None:
         _add_field(form, item, value, known, name)
+        return
+    if known and all(LINE.match(one.text or "") for one in known):
+        _add_lines(form, item, known, f"{slug} {name}")
+        if fault := _find_line_fault(form[-1]):
+            yield f"asks: {fault}"
         return
     if not _is_choice(known):
         said = "".join(item.itertext()).strip()
@@ -218,6 +232,56 @@ def _add_options(form: Element, options: list[Element], name: str, slug: str) ->
             label.append(reason)
     SubElement(ask, "output")
     return right
+
+
+def _add_lines(form: Element, item: Element, lines: list[Element], seed: str) -> None:
+    """A list of lines in an order that is drawn, and an empty one for the proof.
+
+    Without a script the lines stand there, to be put in order on paper.
+    """
+    ask = SubElement(form, "fieldset", {"class": "ask proof-lines"})
+    legend = SubElement(ask, "legend")
+    legend.text, legend[:] = (item.text or "").strip(), list(item)
+    SubElement(ask, "ol")
+    pool = SubElement(ask, "ul")
+    for place in draw_order(len(lines), seed):
+        line = lines[place]
+        mark = LINE.match(line.text or "")
+        assert mark
+        line.text = LINE.sub("", line.text or "", count=1)
+        reason = None if mark["name"] else _cut_reason(line)
+        part = SubElement(pool, "li")
+        if mark["name"]:
+            part.attrib |= {"data-line": mark["name"], "data-needs": mark["needs"] or ""}
+            part.set("data-place", str(place))
+        button = SubElement(part, "button", {"type": "button"})
+        button.text, button[:] = line.text, list(line)
+        if reason is not None:
+            part.append(reason)
+    SubElement(ask, "output")
+
+
+def _find_line_fault(ask: Element) -> str:
+    """What is wrong with the lines of a proof: each names some before it, in the source's order."""
+    parts = ask.findall("ul/li")
+    named = sorted(
+        (one for one in parts if one.get("data-line")),
+        key=lambda one: int(one.get("data-place", 0)),
+    )
+    known: set[str] = set()
+    for part in named:
+        if lost := {*part.get("data-needs", "").split()} - known:
+            return f"line {part.get('data-line')} needs {', '.join(sorted(lost))} before it"
+        if part.get("data-line") in known:
+            return f"two lines are called {part.get('data-line')}"
+        known.add(str(part.get("data-line")))
+        del part.attrib["data-place"]
+    others = [one for one in parts if one not in named]
+    if len(named) < LEAST_LINES or not others:
+        return f"wanted {LEAST_LINES} lines of a proof or more, and one that does not belong"
+    if any(one.find("span[@class='why']") is None for one in others):
+        return "a line that does not belong needs a reason"
+    return ""
 
 
 def _lacks_words(option: Element) -> bool:

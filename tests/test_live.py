@@ -139,6 +139,22 @@ def untouched_package() -> Iterator[None]:
         package_text.unsigned_zero = left
 
 
+DRAWING = """class Drawing:
+    def __init__(self, n): self.n = n
+    def svg(self, lang): return f"<svg>{'<rect/>' * self.n}</svg>"
+    def alt(self, lang): return ""
+Drawing({n})"""
+
+
+@pytest.mark.parametrize(("n", "is_shown"), [(1000, True), (428_569, True), (428_571, False)])
+def test_a_drawing_that_would_hold_up_the_page_is_not_shown(n: int, is_shown: bool) -> None:
+    session = Session(make_page(["1"]))
+    session.begin(json.dumps([DRAWING.replace("{n}", str(n), 1)]))
+    (figure,) = (json.loads(session.step(0))["figure"],)
+    assert figure.startswith("<svg>") == is_shown
+    assert is_shown or "at most 3,000,000" in figure
+
+
 @pytest.mark.long
 @scale_examples(30)
 @given(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import posixpath
 import re
 import subprocess
@@ -458,3 +459,15 @@ def test_plain_markdown_of_boxes(project: FixtureProject) -> None:
     done = project.build()
     assert done.returncode == 0, done.stderr
     assert WANTED in project.read("site/zh/weights/index.html.md")
+
+
+@pytest.mark.long
+def test_a_script_shows_its_tables_and_pictures_when_it_is_run_as_a_page() -> None:
+    """One key leads by 4 among 1,024: its weight is e⁴ over e⁴ + 1,023."""
+    listing = ROOT / "docs" / "listings" / "softmax.py"
+    command = [sys.executable, "-m", "attention_docs.running", str(listing)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    (line,) = re.findall("^τ = 1, Δ = 4, n = 1,024: .*$", done.stdout, re.M)
+    leading = math.exp(4) / (math.exp(4) + 1023)
+    assert f"{leading:.4f} for the key that leads" in line
+    assert "0.0507" in line

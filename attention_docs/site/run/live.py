@@ -29,6 +29,9 @@ from attention_docs.text import TextFile
 
 RERUN_SECONDS = 0.05  # seconds that a dragged knob lets run again, rather than copy the state
 COPY_DISTANCES = {1, 4, 16, 64, 256}  # blocks behind the knob where it is copied all the same
+LARGEST_DRAWING = 3_000_000
+"""Characters of a drawing: one that is larger would hold up the page, where nobody can stop it."""
+
 JUDGE = "from attention_docs.figures.tasks import"
 """What a block begins with that judges a function of the reader's."""
 Published = tuple[str, str]
@@ -299,7 +302,7 @@ class Session:
         if now[0] != before[0]:
             update["text"] = result.text
         if now[1] != before[1]:
-            update["figure"] = figure.svg if figure else ""
+            update["figure"] = _limit_drawing(figure.svg) if figure else ""
         return update
 
     @staticmethod
@@ -324,3 +327,12 @@ class Session:
         self.keys += last.keys[number + 1 :]
         self.skipped.append((number, wanted))
         return True
+
+
+def _limit_drawing(svg: str) -> str:
+    """A drawing, or in its place why it is not shown."""
+    if len(svg) <= LARGEST_DRAWING:
+        return svg
+    return (
+        f"<p>ValueError: a drawing has at most {LARGEST_DRAWING:,} characters, got {len(svg):,}</p>"
+    )

@@ -397,3 +397,33 @@ def test_lists_of_other_pages_never_come_first(lang: str, site: Path) -> None:
 @each_language
 def test_nonsense_finds_nothing(lang: str, site: Path) -> None:
     assert search(site, lang, "zzzzqqqq") == []
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_plain_words_are_counted_as_by_their_pattern(lang: str, site: Path) -> None:
+    """The shorter way to count (for WebKit) finds what the pattern finds."""
+    words = [
+        "s",
+        "so",
+        "softmax",
+        "KV cache",
+        "q",
+        "0",
+        "25",
+        "self-attention",
+        "e^s",
+        "d_v",
+        "a b",
+    ]
+    counts = worker(site, lang).eval(
+        "JSON.stringify(WORDS.map((word) => {"
+        " const texts = docs.flatMap(({ lower }) => lower);"
+        " const all = texts.map((text) => (text.match(pattern(word)) ?? []).length);"
+        " return [all.reduce((a, b) => a + b, 0),"
+        " String(all) === String(texts.map(makeCounter(word)))];"
+        "}))".replace("WORDS", json.dumps(words))
+    )
+    found = dict(zip(words, json.loads(counts), strict=True))
+    assert all(same for _, same in found.values()), found
+    assert found["softmax"][0] > 100
+    assert found["s"][0] > found["so"][0] > 0

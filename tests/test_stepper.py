@@ -532,6 +532,18 @@ def test_without_javascript_everything_shows(visit):
 
 
 @needs_browser
+def test_the_chosen_step_is_seen_where_the_system_has_its_own_colours(visit):
+    tab = visit("/eight-steps/", forced_colors="active")
+    colours = tab.locator(f"{STEPPER} fieldset:not(.pipeline) input").evaluate_all(
+        "all => all.map((one) => [one.checked,"
+        " getComputedStyle(one.nextElementSibling).backgroundColor])"
+    )
+    chosen = {colour for is_checked, colour in colours if is_checked}
+    assert len(chosen) == 1
+    assert not chosen & {colour for is_checked, colour in colours if not is_checked}
+
+
+@needs_browser
 def test_on_paper_everything_shows(visit):
     tab = visit("/eight-steps/")
     tab.emulate_media(media="print")

@@ -149,9 +149,11 @@ def test_vnu_finds_nothing(site: Path) -> None:
         VNU_JAR,
         "--format",
         "gnu",
-        # It guesses the language by letters, and a table of results is half names of tests.
+        # It guesses the language by letters, and a table of results is half names of tests. Of
+        # MathML 4 it knows nothing: tests/test_spoken.py looks at intents.
         "--filterpattern",
-        ".*appears to be written in English.*zh.*",
+        ".*appears to be written in English.*zh.*"
+        "|.*Attribute “(?:intent|arg)” not allowed on element “m[a-z]+” at this point.*",
         *map(str, pages),
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

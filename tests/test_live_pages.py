@@ -355,7 +355,12 @@ EIGHT_STEPS = re.compile(r"/live/\w+/eight-steps\.json$")
 
 
 EDITS = [
-    ("eight-steps", "stepper", "[0, 2, 0, 2]", "[0, 3, 0, 2]"),
+    (
+        "eight-steps",
+        "stepper",
+        "[[0, 3], [0, 0], [3, 0], [0, 0]]",
+        "[[0, 4], [0, 0], [3, 0], [0, 0]]",
+    ),
     ("softmax", "pull", "[1.0, 1.0, 1.0, 5.0]", "[1.0, 1.0, 2.0, 5.0]"),
     ("scaling", "example", "d_k = 64", "d_k = 100"),
     ("masking", "minus-infinity", "True, True, False", "True, False, True"),
@@ -448,17 +453,17 @@ def test_a_slow_experiment_waits_until_it_is_asked_for(
     """Where an edit reaches it, it stays as published and says so, with what uses it; a press runs
     it, and the next edit makes it wait again. What uses torch stays old: no browser runs it."""
     document = read_source(site, lang, "eight-steps")
-    wanted = run_natively(document, {"stepper": ("[0, 2, 0, 2]", "[0, 3, 0, 2]")})
+    wanted = run_natively(document, {"inputs": ("[0, 2, 0, 2]", "[0, 3, 0, 2]")})
     for cell in document["cells"]:
         cell["slow"] = cell["id"] == "scores-1"
     keeper.context.route(EIGHT_STEPS, lambda route: route.fulfill(json=document))
     page = live("eight-steps", lang)
     page.tab.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-    page.edit("stepper")
+    page.edit("inputs")
     page.wait_until_settled()
     slow, user = (page.tab.locator(f"#out-{one}") for one in ("scores-1", "weights-1"))
     assert not page.tab.locator(".live-old").count()
-    page.write("stepper", "[0, 2, 0, 2]", "[0, 3, 0, 2]")
+    page.write("inputs", "[0, 2, 0, 2]", "[0, 3, 0, 2]")
     page.run()
     assert page.tab.locator("#value-17.live-old-value").count()
     for one in (slow, user):
@@ -474,7 +479,7 @@ def test_a_slow_experiment_waits_until_it_is_asked_for(
     unrun += [f"#value-{value[0]}" for cell in torch for value in cell["values"]]
     old = f":is(.live-old, .live-old-value):not({', '.join(unrun)})"
     assert not page.tab.locator(old).count()
-    page.write("stepper", "[0, 3, 0, 2]", "[0, 1, 0, 2]")
+    page.write("inputs", "[0, 3, 0, 2]", "[0, 1, 0, 2]")
     page.run()
     assert slow.locator(".live-old-note").count()
     page.press("reset")
@@ -483,15 +488,18 @@ def test_a_slow_experiment_waits_until_it_is_asked_for(
 
 
 def check_knobs_go_through_all_steps(page: Live, document: dict[str, Any]) -> None:
-    """The reader's own second input goes through all steps, the stepper included."""
+    """The reader's own entry of W_Q goes through all steps, the stepper included."""
     page.tab.get_by_role("button", name=page.words["turn"]).first.click()
     page.tab.locator(".live-knobs").wait_for()
     page.wait_until_settled()
-    page.tab.get_by_label("x[2, 2]", exact=True).fill("3")
-    page.tab.wait_for_selector("#out-inputs.live-changed", state="attached")
+    page.tab.get_by_label("W_Q[1, 2]", exact=True).fill("4")
+    page.tab.wait_for_selector("#out-stepper.live-changed", state="attached")
     page.wait_until_settled()
-    wanted = run_natively(document, {"stepper": ("[0, 2, 0, 2]", "[0, 3, 0, 2]")})
-    page.wait_for_figure("inputs", wanted["inputs"]["figure"])
+    wanted = run_natively(
+        document,
+        {"stepper": ("[[0, 3], [0, 0], [3, 0], [0, 0]]", "[[0, 4], [0, 0], [3, 0], [0, 0]]")},
+    )
+    page.wait_for_figure("sentence-map", wanted["sentence-map"]["figure"])
     page.wait_for_figure("stepper", wanted["stepper"]["figure"])
 
 
@@ -702,7 +710,7 @@ def test_axe_finds_nothing_with_an_editor_open(lang: str, live: Callable[..., Li
     page = live("eight-steps", lang)
     page.edit("stepper")
     page.wait_until_settled()
-    page.write("stepper", "[0, 2, 0, 2]", "[0, 3, 0, 2]")
+    page.write("stepper", "[[0, 3], [0, 0], [3, 0], [0, 0]]", "[[0, 4], [0, 0], [3, 0], [0, 0]]")
     page.run()
     page.edit(BLOCK)
     page.write(BLOCK, {"en": '"onion cake"', "zh": '"番茄 炖肉"'}[lang], "nobody")

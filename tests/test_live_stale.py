@@ -207,11 +207,11 @@ def test_the_listing_shows_what_its_fields_say(lang: str, live: Callable[..., Li
     published = code.inner_html()
     page.tab.evaluate(OPEN_ALL)
     page.wait_until_settled()
-    page.tab.get_by_label("x[2, 2]", exact=True).fill("3")
-    assert "[0, 3, 0, 2]" in code.text_content()
-    assert code.locator("mark").all_text_contents() == ["3"]
+    page.tab.get_by_label("W_Q[1, 2]", exact=True).fill("4")
+    assert "[[0, 4], [0, 0], [3, 0], [0, 0]]" in code.text_content()
+    assert code.locator("mark").all_text_contents() == ["4"]
     assert code.locator("span").count() > 3  # its colours
-    page.tab.wait_for_selector("#out-inputs.live-changed", state="attached")
+    page.tab.wait_for_selector("#out-stepper.live-changed", state="attached")
     page.press("reset")
     assert code.inner_html() == published
 

@@ -105,30 +105,49 @@ table(sharp_answers, columns=["minutes", "sugar"], index=longer, spec=".2f")
 table([softmax(16 * s)], columns=titles, index=["weights"], spec=".4f")
 # --8<-- [end:tied]
 
+# --8<-- [start:components]
+components = ["living", "human", "action", "painful"]
+sentence = ["dog", "bites", "man"]
+embeddings = np.array([[1, 0, 0, 0], [0, 0, 1, 1], [1, 1, 0, 0]], float)  # (n, d_model)
+heatmap(embeddings, rows=sentence, columns=components, role="input", spec=".0f")
+# --8<-- [end:components]
+
 # --8<-- [start:stepper]
-x = np.array([[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]], float)  # knob
-W_KEY = np.array([[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 0]], float)  # knob
-W_QUERY = np.array([[1, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 1]], float)  # knob
-W_VALUE = np.array([[0, 2, 0], [0, 3, 0], [1, 0, 3], [1, 1, 0]], float)  # knob
-queries, keys, values = x @ W_QUERY, x @ W_KEY, x @ W_VALUE
-scores = queries @ keys.T
-weights = softmax(scores)
+W_Q = np.array([[0, 3], [0, 0], [3, 0], [0, 0]], float)  # knob
+W_K = np.array([[1, 0], [0, 0], [0, 1], [0, 0]], float)  # knob
+W_V = np.array([[0, 0], [1, 0], [0, 0], [0, 1]], float)  # knob
+Q, K, V = embeddings @ W_Q, embeddings @ W_K, embeddings @ W_V
+S = Q @ K.T
+A = softmax(S)
+out = A @ V
 eight_steps(
-    inputs=x,
-    parameters=(W_KEY, W_QUERY, W_VALUE),
-    keys=keys,
-    queries=queries,
-    values=values,
-    scores=scores,
-    weights=weights,
-    weighted=weighted_values(weights, values),
-    outputs=weights @ values,
+    inputs=embeddings,
+    parameters=(W_K, W_Q, W_V),
+    keys=K,
+    queries=Q,
+    values=V,
+    scores=S,
+    weights=A,
+    weighted=weighted_values(A, V),
+    outputs=out,
 )
 # --8<-- [end:stepper]
 
+# --8<-- [start:sentence-outputs]
+Q, K, V = embeddings @ W_Q, embeddings @ W_K, embeddings @ W_V
+S = Q @ K.T  # (n, n): row i belongs to query i
+A = softmax(S)  # (n, n): every row sums to 1
+out = A @ V  # (n, n) @ (n, d_v) = (n, d_v)
+table(out, columns=["human", "painful"], index=sentence, spec=".4f")
+# --8<-- [end:sentence-outputs]
+
+# --8<-- [start:sentence-map]
+ribbons(sentence, A, scores=S, first=2)
+# --8<-- [end:sentence-map]
+
 # --8<-- [start:inputs]
+x = np.array([[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]], float)  # knob
 n, d_model = x.shape
-sentence = ["dog", "bites", "man"]
 
 
 def named(vector):
@@ -140,6 +159,9 @@ heatmap(x, rows=named("input"), role="input", name="X", spec=".0f")
 # --8<-- [end:inputs]
 
 # --8<-- [start:parameters]
+W_KEY = np.array([[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 0]], float)  # knob
+W_QUERY = np.array([[1, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 1]], float)  # knob
+W_VALUE = np.array([[0, 2, 0], [0, 3, 0], [1, 0, 3], [1, 1, 0]], float)  # knob
 d_k, d_v = W_KEY.shape[1], W_VALUE.shape[1]
 beside(
     heatmap(W_KEY, name="W_K", role="neutral", spec=".0f"),  # (d_model, d_k)
@@ -268,10 +290,6 @@ flow(
     arrows=[(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (4, 5), (5, 6), (3, 6)],
 )
 # --8<-- [end:whole]
-
-# --8<-- [start:map-as-ribbons]
-ribbons(sentence, weights, scores=scores, first=2)
-# --8<-- [end:map-as-ribbons]
 
 # --8<-- [start:repeat]
 rows, lines, names = [output_1], [], []
@@ -616,12 +634,6 @@ even_weights = softmax(np.zeros(d_k) @ keys.T)
 table([[even_weights, even_weights @ values]], columns=["weights", "output"], spec=".4f")
 # --8<-- [end:exercise-zero]
 
-# --8<-- [start:exercise-size]
-two_columns = x @ W_VALUE[:, :2]  # (n, 2)
-narrow = softmax(scores) @ two_columns  # (n, n) @ (n, 2) = (n, 2)
-table(narrow, columns=numbered("component", 2), index=numbered("output", n), spec=".4f")
-# --8<-- [end:exercise-size]
-
 # --8<-- [start:exercise-logarithm]
 wanted = np.array([1.0, 2, 1]) / 4
 chosen = np.log(wanted)
@@ -665,18 +677,6 @@ K_small = np.array([[1.0, 0], [2, 1], [0, 1]])
 small_scores = Q_small @ K_small.T
 table(small_scores, columns=numbered("key", 3), index=numbered("query", 2), spec=".0f")
 # --8<-- [end:exercise-pencil]
-
-# --8<-- [start:exercise-batch]
-batch = np.stack([scores, 2 * scores])  # (batch, n_q, n_k)
-sums = [softmax(batch, axis=axis).sum(axis=-1) for axis in (1, -1)]
-table(
-    np.concatenate(sums),
-    columns=numbered("query", 3),
-    index=[f"axis = {axis}, sequence {b}" for axis in (1, -1) for b in (1, 2)],
-    spec=".4f",
-    name="sum of the weights",
-)
-# --8<-- [end:exercise-batch]
 
 # --8<-- [start:exercise-brackets]
 long, wide = 1000, 64  # n, and d_k = d_v

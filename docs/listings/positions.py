@@ -1,6 +1,6 @@
 """Why attention does not see the order, and how it is told."""
 
-# --8<-- [start:scrub]
+# --8<-- [start:order]
 from math import cos, log, pi, sin
 
 import numpy as np
@@ -39,12 +39,7 @@ from attention_docs.sequences import (
 from attention_docs.softmax import softmax
 from attention_docs.text import check, number, text
 
-told = ["dog", "bites", "man", "and", "man", "bites", "dog", "back"]
-word_clocks(told, frequencies(8, 100.0), places=(0, 2))
-# --8<-- [end:scrub]
 
-
-# --8<-- [start:order]
 def agree(a, b):
     """Whether two arrays differ nowhere by more than 1e-12."""
     return a.shape == b.shape and bool(np.abs(a - b).max() < 1e-12)
@@ -344,6 +339,11 @@ table(
     index=list(matrices),
 )
 # --8<-- [end:projections]
+
+# --8<-- [start:scrub]
+told = ["dog", "bites", "man", "and", "man", "bites", "dog", "back"]
+word_clocks(told, frequencies(8, 100.0), places=(0, 2))
+# --8<-- [end:scrub]
 
 # --8<-- [start:rope]
 q, k = np.array([[1.0, 2, 3, 4]]), np.array([[2.0, 0, 1, 1]])

@@ -310,7 +310,7 @@ def test_hook(chapter: Page) -> None:
     content = (FOLDER / "subformer" / "model.safetensors").read_bytes()
     start = 8 + struct.unpack("<Q", content[:8])[0]
     numbers = struct.unpack(f"<{(len(content) - start) // 4}f", content[start:])
-    assert chapter.values("real-models")[0] == f"{len(numbers):,}" == "1,480"
+    assert chapter.values("file")[0] == f"{len(numbers):,}" == "1,480"
     described = chapter.figures["out-hook"]
     for value in (min(numbers), max(numbers)):
         row, column = divmod(numbers.index(value), 40)
@@ -409,7 +409,7 @@ def test_logits_of_digits(chapter: Page) -> None:
         left, right = logits[: best + 1], logits[best:]
         hills += left == sorted(left) and right == sorted(right, reverse=True)
     assert len(TASKS["-"]) == 55
-    assert chapter.values("follow") == [str(close), str(hills)]
+    assert chapter.values("follow") == ["345", str(close), str(hills)]
 
 
 def test_all_weights_are_shown(chapter: Page) -> None:
@@ -708,6 +708,10 @@ def test_cuts(chapter: Page) -> None:
     assert max(back) < 0.01
     assert chapter.values("pronoun")[:2] == trophy
     assert len(DRAWS) == 10
+    below = sum(one < mean(LOSSES["whole"]) for one in means)
+    assert chapter.values("language-model")[7:8] == [str(below)] == ["2"]
+    firsts = mean(KEPT["losses of the first copy"]["whole"])
+    assert chapter.values("real-models")[:3] == [f"{firsts:.2f}", said[0], "270"]
     # What the text says of them: no draw comes near, and one is below the whole model.
     assert max(means) + 3 < mean(LOSSES["induction"]) < mean(LOSSES["previous token"])
     assert sum(one < mean(LOSSES["whole"]) - 1 for one in means) == 1

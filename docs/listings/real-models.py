@@ -1,9 +1,231 @@
 """A real model, every weight of it: four trained Llamas that calculate, read and taken apart."""
 
-# --8<-- [start:hook]
+# --8<-- [start:scores]
 import numpy as np
 
-from attention_docs.figures import heatmap
+from attention_docs.attention_function import attention
+from attention_docs.figures import beside, heatmap, table
+from attention_docs.heads import load_measurements
+from attention_docs.masking import causal_mask
+from attention_docs.positions import rope
+from attention_docs.text import check, number
+
+measured = load_measurements()
+chosen = measured["chosen"]
+losses = {name: np.array(one) for name, one in measured["losses"].items()}
+first_copy = [np.mean(measured["losses of the first copy"][one]) for one in ("whole", *chosen)]
+repeated, control = (
+    np.array(measured[f"induction{which}"]) for which in ("", " without repetition")
+)
+before, unrepeated = (
+    np.array(measured[f"previous token{which}"]) for which in ("", " without repetition")
+)
+
+
+def show_scores(scores, name):
+    """One cell for each head: its rows are the heads of a layer, its columns the layers."""
+    return heatmap(
+        scores.T,
+        columns=[str(layer) if layer % 5 == 0 else "" for layer in range(30)],
+        rows=[str(head) for head in range(9)],
+        name=name,
+        numbers=False,
+        scale=(0, 1),
+    )
+
+
+beside(
+    show_scores(repeated, "40 tokens, repeated"),
+    show_scores(control, "80 tokens without repetition"),
+)
+# --8<-- [end:scores]
+
+# --8<-- [start:cuts]
+pronouns = measured["pronouns"]
+at_pronoun = np.array(pronouns["looks"])
+surprise = np.array(pronouns["substituted"])  # (pair, version, noun)
+knows = surprise.argmin(axis=-1) == [0, 1]
+drawn = np.array([one for name, one in losses.items() if name.startswith("draw")])
+means = drawn.mean(axis=1)
+
+
+def with_mean(losses):
+    """The losses of the four texts, and their mean."""
+    return [*losses, losses.mean()]
+
+
+table(
+    [
+        with_mean(losses["whole"]),
+        with_mean(losses["induction"]),
+        with_mean(losses["previous token"]),
+        with_mean(drawn.mean(axis=0)),
+        with_mean(drawn[means.argmax()]),
+        with_mean(drawn[means.argmin()]),
+    ],
+    columns=["text 1", "text 2", "text 3", "text 4", "mean"],
+    index=[
+        "nothing",
+        "3 induction heads",
+        "3 previous-token heads",
+        "3 random heads, mean of 10 draws",
+        "the draw that costs most",
+        "the draw that costs least",
+    ],
+    spec=".2f",
+)
+# --8<-- [end:cuts]
+
+# --8<-- [start:previous]
+from attention_docs.figures import ribbons
+from attention_docs.heads import load_vectors
+
+opening = [word.strip() for word in measured["words"][:4]]
+q_before, k_before = load_vectors(16, 0, rotated=True)
+_, looks_back = attention(q_before[:4], k_before[:4], k_before[:4], causal_mask(4))
+ribbons(opening, looks_back, first=2)
+# --8<-- [end:previous]
+
+# --8<-- [start:pronoun]
+check(
+    "in all heads, the row of “it” is the same in both versions of each pair, to within 10⁻⁵",
+    pronouns["difference"] < 1e-5,
+)
+table(
+    [
+        [*(number(one, ".2f") for one in row), *("right" if one else "wrong" for one in known)]
+        for row, known in zip(at_pronoun, knows, strict=True)
+    ],
+    columns=["weight on noun 1", "weight on noun 2", "model, version 1", "model, version 2"],
+    index=[f"{one} / {two}" for one, two in measured["nouns"]],
+)
+# --8<-- [end:pronoun]
+
+# --8<-- [start:end-head]
+half = pronouns["sentences of a half"]
+found_right, held_right = pronouns["end right"]
+table(
+    [[found_right, half], [held_right, half], [number(pronouns["end mean"], ".1f"), half]],
+    columns=["right", "sentences"],
+    index=[
+        "the best head, on the pairs that chose it",
+        "the same head, on the other pairs",
+        "all heads, mean on the other pairs",
+    ],
+)
+# --8<-- [end:end-head]
+
+# --8<-- [start:prompts]
+table(
+    [[f"“{token}”", number(p, ".4f")] for _, token, p in measured["prompts"]],
+    columns=["likeliest token", "probability"],
+    index=[prompt for prompt, _, _ in measured["prompts"]],
+)
+# --8<-- [end:prompts]
+
+# --8<-- [start:each-head]
+table(
+    [
+        [scores[layer, head], other[layer, head], losses[f"{layer}.{head}"].mean()]
+        for kind, scores, other in (
+            ("induction", repeated, control),
+            ("previous token", before, unrepeated),
+        )
+        for layer, head in chosen[kind]
+    ],
+    columns=["score, repeated", "score without repetition", "loss without this head"],
+    index=[
+        f"{name} {layer}.{head}"
+        for kind, name in (
+            ("induction", "induction head"),
+            ("previous token", "previous-token head"),
+        )
+        for layer, head in chosen[kind]
+    ],
+    spec=".2f",
+)
+# --8<-- [end:each-head]
+
+# --8<-- [start:first-token]
+sink = np.array(measured["sink"])
+layers = sink.mean(axis=1)
+evenly = sum(1 / i for i in range(2, 82)) / 80  # all visible tokens alike
+table(
+    [[sink.mean()], [layers.max()], [layers.min()], [evenly]],
+    columns=["weight on the first token"],
+    index=[
+        "all heads",
+        f"layer {layers.argmax()}, the most",
+        f"layer {layers.argmin()}, the least",
+        "equal weights",
+    ],
+    spec=".2f",
+)
+# --8<-- [end:first-token]
+
+# --8<-- [start:vectors]
+from attention_docs.heads import load_vectors
+
+words = [word.strip() for word in measured["words"]]
+n = len(words)
+step = 7
+
+
+def attend(name, without):
+    """The weights of a head of SmolLM2, from its real queries and keys."""
+    q, k = load_vectors(*(int(one) for one in name.split(".")))
+    pace = {"no_RoPE": 0, "no_order": step}.get(without, 1)
+    places = np.arange(n) * pace % n
+    q, k = (rope(one, places.astype(float), base=100000.0) for one in (q, k))
+    q = q * np.sqrt(64) if without == "no_scale" else q
+    mask = None if without == "no_mask" else causal_mask(n)
+    return attention(q, k, k, mask)[1]
+
+
+# --8<-- [end:vectors]
+
+# --8<-- [start:real-head]
+from attention_docs.heads import first_token_share, induction_score, previous_token_score
+
+head = "18.6"  # knob
+without = "no_RoPE"  # knob: whole | no_scale | no_mask | no_RoPE | no_order
+second = n // 2  # where the sentence begins again
+heatmap(
+    attend(head, without)[second : second + 10],
+    rows=words[second : second + 10],
+    columns=[str(i) if i % 5 == 0 else "" for i in range(n)],
+    name="weights of ten tokens",
+    numbers=False,
+    scale=(0, 1),
+)
+# --8<-- [end:real-head]
+
+# --8<-- [start:all-settings]
+REAL = ["18.6", "16.0"]
+SETTINGS = {
+    "whole": "nothing",
+    "no_scale": "1/√d_k",
+    "no_mask": "the mask",
+    "no_RoPE": "RoPE",
+    "no_order": "the order",
+}
+
+
+def measure_map(a):
+    """How the weights are shared out, on average over the tokens."""
+    scores = induction_score(a, second), previous_token_score(a), first_token_share(a)
+    return [*scores, np.triu(a, 1).sum(axis=-1).mean(), a.max(axis=-1)[1:].mean()]
+
+
+table(
+    [measure_map(attend(name, taken)) for name in REAL for taken in SETTINGS],
+    columns=["after the copy", "token before", "first token", "later tokens", "largest"],
+    index=[f"{name} without: {taken}" for name in REAL for taken in SETTINGS.values()],
+    spec=".2f",
+)
+# --8<-- [end:all-settings]
+
+# --8<-- [start:hook]
 from attention_docs.real_models import load_arithmetic_model
 
 files = {operation: load_arithmetic_model(operation) for operation in "+-*/"}
@@ -21,14 +243,11 @@ heatmap(
 # --8<-- [start:models]
 from itertools import combinations, takewhile
 
-from attention_docs.attention_function import attention
 from attention_docs.figures import Frame, bar_chart, stepper
-from attention_docs.masking import causal_mask
 from attention_docs.multi_head import join_heads, split_heads
-from attention_docs.positions import rope
 from attention_docs.real_models import SYMBOLS, encode_symbols
 from attention_docs.softmax import softmax
-from attention_docs.text import TextFile, check, number
+from attention_docs.text import TextFile
 from attention_docs.transformer_block import embed, rms_norm, silu, swiglu
 
 DIGITS = range(10)
@@ -52,8 +271,6 @@ MODELS = {operation: by_module(tensors) for operation, tensors in files.items()}
 # --8<-- [end:models]
 
 # --8<-- [start:file]
-from attention_docs.figures import table
-
 tensors = files["-"]
 size = sum(tensor.size for tensor in tensors.values())
 table(
@@ -288,8 +505,6 @@ show_weights("embed_tokens", "E", rows=list(SYMBOLS))
 # --8<-- [end:weights-embedding]
 
 # --8<-- [start:weights-attention]
-from attention_docs.figures import beside
-
 beside(
     show_weights("q_proj", "W_Q", rows=COMPONENTS),
     show_weights("k_proj", "W_K", rows=COMPONENTS),
@@ -532,224 +747,6 @@ table(
     index=list(moved),
 )
 # --8<-- [end:shift]
-
-# --8<-- [start:scores]
-from attention_docs.heads import load_measurements
-
-measured = load_measurements()
-chosen = measured["chosen"]
-repeated, control = (
-    np.array(measured[f"induction{which}"]) for which in ("", " without repetition")
-)
-before, unrepeated = (
-    np.array(measured[f"previous token{which}"]) for which in ("", " without repetition")
-)
-
-
-def show_scores(scores, name):
-    """One cell for each head: its rows are the heads of a layer, its columns the layers."""
-    return heatmap(
-        scores.T,
-        columns=[str(layer) if layer % 5 == 0 else "" for layer in range(30)],
-        rows=[str(head) for head in range(9)],
-        name=name,
-        numbers=False,
-        scale=(0, 1),
-    )
-
-
-beside(
-    show_scores(repeated, "40 tokens, repeated"),
-    show_scores(control, "80 tokens without repetition"),
-)
-# --8<-- [end:scores]
-
-# --8<-- [start:cuts]
-pronouns = measured["pronouns"]
-at_pronoun = np.array(pronouns["looks"])
-surprise = np.array(pronouns["substituted"])  # (pair, version, noun)
-knows = surprise.argmin(axis=-1) == [0, 1]
-losses = {name: np.array(one) for name, one in measured["losses"].items()}
-drawn = np.array([one for name, one in losses.items() if name.startswith("draw")])
-means = drawn.mean(axis=1)
-
-
-def with_mean(losses):
-    """The losses of the four texts, and their mean."""
-    return [*losses, losses.mean()]
-
-
-table(
-    [
-        with_mean(losses["whole"]),
-        with_mean(losses["induction"]),
-        with_mean(losses["previous token"]),
-        with_mean(drawn.mean(axis=0)),
-        with_mean(drawn[means.argmax()]),
-        with_mean(drawn[means.argmin()]),
-    ],
-    columns=["text 1", "text 2", "text 3", "text 4", "mean"],
-    index=[
-        "nothing",
-        "3 induction heads",
-        "3 previous-token heads",
-        "3 random heads, mean of 10 draws",
-        "the draw that costs most",
-        "the draw that costs least",
-    ],
-    spec=".2f",
-)
-# --8<-- [end:cuts]
-
-# --8<-- [start:previous]
-from attention_docs.figures import ribbons
-from attention_docs.heads import load_vectors
-
-opening = [word.strip() for word in measured["words"][:4]]
-q_before, k_before = load_vectors(16, 0, rotated=True)
-_, looks_back = attention(q_before[:4], k_before[:4], k_before[:4], causal_mask(4))
-ribbons(opening, looks_back, first=2)
-# --8<-- [end:previous]
-
-# --8<-- [start:pronoun]
-check(
-    "in all heads, the row of “it” is the same in both versions of each pair, to within 10⁻⁵",
-    pronouns["difference"] < 1e-5,
-)
-table(
-    [
-        [*(number(one, ".2f") for one in row), *("right" if one else "wrong" for one in known)]
-        for row, known in zip(at_pronoun, knows, strict=True)
-    ],
-    columns=["weight on noun 1", "weight on noun 2", "model, version 1", "model, version 2"],
-    index=[f"{one} / {two}" for one, two in measured["nouns"]],
-)
-# --8<-- [end:pronoun]
-
-# --8<-- [start:end-head]
-half = pronouns["sentences of a half"]
-found_right, held_right = pronouns["end right"]
-table(
-    [[found_right, half], [held_right, half], [number(pronouns["end mean"], ".1f"), half]],
-    columns=["right", "sentences"],
-    index=[
-        "the best head, on the pairs that chose it",
-        "the same head, on the other pairs",
-        "all heads, mean on the other pairs",
-    ],
-)
-# --8<-- [end:end-head]
-
-# --8<-- [start:prompts]
-table(
-    [[f"“{token}”", number(p, ".4f")] for _, token, p in measured["prompts"]],
-    columns=["likeliest token", "probability"],
-    index=[prompt for prompt, _, _ in measured["prompts"]],
-)
-# --8<-- [end:prompts]
-
-# --8<-- [start:each-head]
-first_copy = [np.mean(measured["losses of the first copy"][one]) for one in ("whole", *chosen)]
-table(
-    [
-        [scores[layer, head], other[layer, head], losses[f"{layer}.{head}"].mean()]
-        for kind, scores, other in (
-            ("induction", repeated, control),
-            ("previous token", before, unrepeated),
-        )
-        for layer, head in chosen[kind]
-    ],
-    columns=["score, repeated", "score without repetition", "loss without this head"],
-    index=[
-        f"{name} {layer}.{head}"
-        for kind, name in (
-            ("induction", "induction head"),
-            ("previous token", "previous-token head"),
-        )
-        for layer, head in chosen[kind]
-    ],
-    spec=".2f",
-)
-# --8<-- [end:each-head]
-
-# --8<-- [start:first-token]
-sink = np.array(measured["sink"])
-layers = sink.mean(axis=1)
-evenly = sum(1 / i for i in range(2, 82)) / 80  # all visible tokens alike
-table(
-    [[sink.mean()], [layers.max()], [layers.min()], [evenly]],
-    columns=["weight on the first token"],
-    index=[
-        "all heads",
-        f"layer {layers.argmax()}, the most",
-        f"layer {layers.argmin()}, the least",
-        "equal weights",
-    ],
-    spec=".2f",
-)
-# --8<-- [end:first-token]
-
-# --8<-- [start:vectors]
-from attention_docs.heads import load_vectors
-
-words = [word.strip() for word in measured["words"]]
-n = len(words)
-step = 7
-
-
-def attend(name, without):
-    """The weights of a head of SmolLM2, from its real queries and keys."""
-    q, k = load_vectors(*(int(one) for one in name.split(".")))
-    pace = {"no_RoPE": 0, "no_order": step}.get(without, 1)
-    places = np.arange(n) * pace % n
-    q, k = (rope(one, places.astype(float), base=100000.0) for one in (q, k))
-    q = q * np.sqrt(64) if without == "no_scale" else q
-    mask = None if without == "no_mask" else causal_mask(n)
-    return attention(q, k, k, mask)[1]
-
-
-# --8<-- [end:vectors]
-
-# --8<-- [start:real-head]
-from attention_docs.heads import first_token_share, induction_score, previous_token_score
-
-head = "18.6"  # knob
-without = "no_RoPE"  # knob: whole | no_scale | no_mask | no_RoPE | no_order
-second = n // 2  # where the sentence begins again
-heatmap(
-    attend(head, without)[second : second + 10],
-    rows=words[second : second + 10],
-    columns=[str(i) if i % 5 == 0 else "" for i in range(n)],
-    name="weights of ten tokens",
-    numbers=False,
-    scale=(0, 1),
-)
-# --8<-- [end:real-head]
-
-# --8<-- [start:all-settings]
-REAL = ["18.6", "16.0"]
-SETTINGS = {
-    "whole": "nothing",
-    "no_scale": "1/√d_k",
-    "no_mask": "the mask",
-    "no_RoPE": "RoPE",
-    "no_order": "the order",
-}
-
-
-def measure_map(a):
-    """How the weights are shared out, on average over the tokens."""
-    scores = induction_score(a, second), previous_token_score(a), first_token_share(a)
-    return [*scores, np.triu(a, 1).sum(axis=-1).mean(), a.max(axis=-1)[1:].mean()]
-
-
-table(
-    [measure_map(attend(name, taken)) for name in REAL for taken in SETTINGS],
-    columns=["after the copy", "token before", "first token", "later tokens", "largest"],
-    index=[f"{name} without: {taken}" for name in REAL for taken in SETTINGS.values()],
-    spec=".2f",
-)
-# --8<-- [end:all-settings]
 
 # --8<-- [start:exercise-count]
 d, vocabulary, d_ff = 8, 27, 32

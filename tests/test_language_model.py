@@ -814,6 +814,25 @@ def test_what_it_writes(page: ReadPage, models: dict[str, LanguageModel]) -> Non
     assert [keeps_grammar(words_of(line)) for line in described] == [True, True, False]
 
 
+def test_what_it_writes_while_it_learns(chapter: Page) -> None:
+    """Step 0 is drawn again with torch; then come the grammar, and last whose verb it is."""
+    stages = {line[""]: words_of(line["story"]) for line in chapter.table("writes")}
+    assert list(stages) == ["step 0", "step 20", "step 60", "step 300"]
+    ids, untrained = words_of("bob sleeps . ann"), draw_random_model()
+    for u in np.random.default_rng(2017).random(14):
+        p = torch.softmax(in_torch(ids, untrained)[0][-1], dim=0).tolist()
+        ids.append(next((j for j, total in enumerate(itertools.accumulate(p)) if total > u), 17))
+    assert stages["step 0"] == ids
+    kinds = {name: [(one >= 8) + (one >= 16) for one in ids] for name, ids in stages.items()}
+    in_order = [(0, 1, 2)[i % 3] for i in range(18)]  # name, verb, end
+    wrong = [sum(a != b for a, b in zip(one, in_order, strict=True)) for one in kinds.values()]
+    assert wrong[0] > wrong[1] > wrong[2] == wrong[3] == 0
+    assert [keeps_grammar(one) for one in stages.values()] == [False, False, False, True]
+    ann = WORDS.index("ann")
+    swims = [WORDS[b] for a, b in itertools.pairwise(stages["step 60"]) if a == ann]
+    assert swims == ["swims", "cooks"]
+
+
 def test_cuts(chapter: Page, models: dict[str, LanguageModel]) -> None:
     wanted = [[16 / 30, 9 / 30, 4 / 30, 1 / 30], [4 / 7, 3 / 7, 0, 0], [4 / 9, 3 / 9, 2 / 9, 0]]
     assert_printed(chances(chapter, "cut"), wanted, 3)

@@ -429,6 +429,17 @@ def frame(i, step):
 slider("steps of training", [frame(i, step) for i, step in enumerate(watched)])
 # --8<-- [end:watch]
 
+# --8<-- [start:writes]
+first_words = token_ids("bob sleeps . ann", random_model)
+uniforms = np.random.default_rng(SEED).random(14)  # the same draws at every step
+stages = (0, 20, 60, 300)
+table(
+    [[in_words(generate(first_words, watched[step], uniforms))] for step in stages],
+    columns=["story"],
+    index=[f"step {step}" for step in stages],
+)
+# --8<-- [end:writes]
+
 # --8<-- [start:answer]
 model = from_json(published.text)._replace(vocabulary=WORDS)
 ids = token_ids(asked, model)

@@ -631,15 +631,6 @@ def test_torch_and_gradients_agree(chapter: Any) -> None:
 def test_exercises(chapter: Any) -> None:
     found = chapter.column("exercise-pencil", "score")
     assert found == shown([24, 24 / mpmath.sqrt(2), mpmath.mpf(24) / 25, 25]).tolist()
-    tripled = [[3, 0, 6, 6]]
-    longer = {
-        "dot": exact_dot(tripled, KEYS)[0],
-        "cosine": exact_cosine(tripled, KEYS)[0],
-        "bilinear": exact_dot(product(tripled, BILINEAR), KEYS)[0],
-        "additive": exact_additive(tripled, KEYS, ADD_Q, ADD_K, ADD)[0],
-    }
-    for name, scores in longer.items():
-        assert (chapter.column("exercise-longer", name) == shown(scores)).all()
     squares = [dot_(query, query) for query in QUERIES]
     for i, square in enumerate(squares, start=1):
         found = chapter.column("exercise-norm", f"query {i}")
@@ -649,12 +640,6 @@ def test_exercises(chapter: Any) -> None:
     keys = product(product(X, W_KEY), transpose(inverse))
     assert chapter.matrix("exercise-same", "new keys") == keys
     assert chapter.matrix("exercise-same", "scores") == [[2, 4, 4], [4, 16, 12], [4, 12, 10]]
-    least = next(d_a for d_a in range(1, 100) if d_a * 64 + d_a * 64 + d_a > 64 * 64)
-    limit = f"limit {Fraction(64 * 64, 129)}, rounded up: {least}"
-    assert chapter.output("exercise-which") == limit
-    counts = [least * 64 * 2 + least, (least - 1) * 64 * 2 + least - 1]
-    assert chapter.column("exercise-which", "parameters") == [64 * 64, *counts]
-    assert chapter.values("exercise-which")[:1] == [str(least)]
 
 
 def test_factor_for_the_cosine(chapter: Any) -> None:
@@ -701,7 +686,6 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     "exercise-pencil": [24, 24 / 2**0.5, 12, 24 / 25, 24 / 5, 25, 24],
     "exercise-norm": [1, 2],
     "exercise-factor": [BETA, 2 * BETA, mpmath.log(99 * 512) / 2],
-    "exercise-which": [32, 31],  # 31 · 129 = 3999 < 4096 < 4128 = 32 · 129
 }
 
 

@@ -4,7 +4,7 @@
 from collections import Counter
 from fractions import Fraction
 from functools import reduce
-from math import ceil, exp, log, sqrt, tanh
+from math import exp, log, sqrt, tanh
 
 import numpy as np
 
@@ -752,23 +752,6 @@ table(
 )
 # --8<-- [end:exercise-pencil]
 
-# --8<-- [start:exercise-longer]
-tripled = queries[:1] * 3
-table(
-    np.concatenate(
-        [
-            dot(tripled, keys),
-            cosine(tripled, keys),
-            bilinear(tripled, keys, W),
-            additive(tripled, keys, W_q, W_k, w),
-        ]
-    ).T,
-    columns=["dot", "cosine", "bilinear", "additive"],
-    index=numbered("key", n_k),
-    spec=[".0f", ".4f", ".0f", ".4f"],
-)
-# --8<-- [end:exercise-longer]
-
 # --8<-- [start:exercise-norm]
 wrong = queries / np.linalg.norm(queries)  # one number for all queries
 right = queries / np.linalg.norm(queries, axis=-1, keepdims=True)
@@ -789,17 +772,6 @@ table(
     index=["β − 0.01", "β + 0.01"],
 )
 # --8<-- [end:exercise-factor]
-
-# --8<-- [start:exercise-which]
-limit = Fraction(64 * 64, 2 * 64 + 1)
-least = ceil(limit)
-print(f"limit {limit}, rounded up: {least}")
-table(
-    [[64 * 64], [least * (2 * 64 + 1)], [(least - 1) * (2 * 64 + 1)]],
-    columns=["parameters"],
-    index=["bilinear", f"additive, d_a = {least}", f"additive, d_a = {least - 1}"],
-)
-# --8<-- [end:exercise-which]
 
 # --8<-- [start:exercise-same]
 R = np.array([[1.0, 1, 0], [0, 1, 0], [0, 2, 1]])

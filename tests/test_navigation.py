@@ -19,6 +19,7 @@ from attention_docs.site.read.reader import read_page
 from attention_docs.site.render.assembled_page import AssembledPage
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.extension import SiteExtension
+from attention_docs.site.render.machine import draw_machine
 from attention_docs.site.render.navigation import describe_chapter
 from attention_docs.site.render.requests import expand_request
 from tests.conftest import (
@@ -137,6 +138,30 @@ def test_numbers_and_titles_stand_in_sentences(make_page) -> None:
     assert title.tag == "h1"
 
 
+def test_a_strip_shows_the_whole_machine_and_marks_the_parts_of_a_chapter(make_page) -> None:
+    """Frame and order are those of the drawing in the first chapter, typed here."""
+    page = make_page("two", "part_of_machine: [vectors, attention]\n")
+    assert page.part_of_machine == ["vectors", "attention"]
+    strip = draw_machine(page.part_of_machine, read_locale("en"))
+    assert [one.tag for one in strip] == ["i", "i", "i", "b", "i", "i"]
+    told = "text, tokens, vectors, attention, feed-forward, logits, next token"
+    assert ", ".join(one.text or "" for one in strip.iter("i")) == told
+    assert [one.text for one in strip.iter("i") if one.get("class")] == ["vectors", "attention"]
+    assert strip.get("role") == "img"
+    name = f"The whole machine: {told}. This chapter: vectors, attention."
+    assert strip.get("aria-label") == name
+
+
+@each_language
+def test_every_chapter_of_the_path_has_a_strip_of_a_kilobyte_at_most(soup, lang: str) -> None:
+    for slug in read_project().settings.navigation.path:
+        (strip,) = soup(lang, slug).article.select(".you-are-here")
+        assert strip.select(".here"), slug
+        assert len(str(strip).encode()) <= 1024
+        assert strip.find_next_sibling("p")["class"] == ["opening"]
+    assert not soup(lang, "learning").article.select(".you-are-here")
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [
@@ -156,9 +181,13 @@ def test_a_chapter_or_a_page_that_is_not_there_is_a_fault(make_page, body, messa
         ({"one": "builds_on: [two]\n"}, "docs/en/one.md:3: builds_on: two is chapter 2 and this"),
         ({"two": "builds_on: [table]\n"}, "docs/en/two.md:3: builds_on: table is not a chapter"),
         ({"table": "builds_on: [two]\n"}, "docs/en/table.md:3: builds_on: table is not a chapter"),
+        (
+            {"two": "part_of_machine: [wheel]\n"},
+            "docs/en/two.md:3: part_of_machine: wanted some of",
+        ),
     ],
 )
-def test_a_chapter_builds_on_earlier_chapters_alone(make_page, changes, fault) -> None:
+def test_front_matter_names_earlier_chapters_and_known_parts(make_page, changes, fault) -> None:
     pages = {slug: make_page(slug, changes.get(slug, "")) for slug in TITLES}
     (found,) = find_faults(NAVIGATION, pages, [])
     assert str(found).startswith(fault)

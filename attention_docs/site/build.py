@@ -174,6 +174,7 @@ class Build(Content):
             numbered=self.numbered,
             titles={slug: one.title for slug, one in self.pages[page.lang].items()},
             opening=self._describe_chapter(page),
+            machine=self.pages[self.written[0]][page.slug].part_of_machine,
         )
 
     def _describe_chapter(self, page: Page) -> str:

@@ -123,7 +123,7 @@ class Fingerprints:
         """What the pages of a language show of each other: titles, marks, which have notebooks."""
         shown = ("icon", "status", "subtitle", "question")
         originals = self.content.pages[self.content.written[0]].values()
-        builds_on = [str(page.builds_on) for page in originals]
+        builds_on = [str([page.builds_on, page.part_of_machine]) for page in originals]
         listings = [one.listing for one in self.catalogue.pages]
         return {
             lang: make_key(

@@ -17,6 +17,11 @@ from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.syntax import MINUTES
 
+MACHINE = ("text", "tokens", "vectors", "attention", "feed_forward", "logits", "next")
+"""The parts of a language model in the order in which a text passes them: `part_of_machine`."""
+REPEATED = ("attention", "feed_forward")
+"""Those that a block holds, and a model many times."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -110,13 +115,17 @@ def find_faults(
         for page in pages.values():
             yield from _find_unknown_chapters(navigation, page)
     for slug, page in originals.items():
+        if unknown := [name for name in page.part_of_machine if name not in MACHINE]:
+            message = f"part_of_machine: wanted some of {', '.join(MACHINE)}, got {unknown[0]}"
+            yield Failure(page.path, page.find_line("part_of_machine"), message)
         for name in page.builds_on:
             yield from _find_order_faults(navigation, slug, page, name)
     for pages in translations:
         for page in pages.values():
-            if page.builds_on:
-                message = "builds_on stands in the original alone: delete it here"
-                yield Failure(page.path, page.find_line("builds_on"), message)
+            for name in ("builds_on", "part_of_machine"):
+                if page.meta.get(name):
+                    message = f"{name} stands in the original alone: delete it here"
+                    yield Failure(page.path, page.find_line(name), message)
 
 
 def _find_unknown_chapters(navigation: Navigation, page: Page) -> Iterator[Failure]:

@@ -110,6 +110,11 @@ class Page:
         """The chapters that a reader needs before this one: `builds_on` in the front matter."""
         return [str(name) for name in self.meta.get("builds_on") or ()]
 
+    @property
+    def part_of_machine(self) -> list[str]:
+        """The parts of a language model that a chapter is about: `part_of_machine`."""
+        return [str(name) for name in self.meta.get("part_of_machine") or ()]
+
     @cached_property
     def body_line(self) -> int:
         """The number of lines that the front matter takes."""

@@ -62,6 +62,7 @@ class AssembledPage:
         numbered: the numbers of the chapters by their names.
         titles: of all pages of the language by their names.
         opening: the line above the title, with part, chapter and minutes; "" where there is none.
+        machine: the parts of a language model that the strip above it marks.
     """
 
     page: Page
@@ -77,6 +78,7 @@ class AssembledPage:
     numbered: Mapping[str, int] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
     opening: str = ""
+    machine: Sequence[str] = ()
 
     def render_markdown(
         self, shown: Callable[[int], str] = lambda number: f"{OPEN}{number}{CLOSE}"

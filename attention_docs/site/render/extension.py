@@ -33,6 +33,7 @@ from attention_docs.site.render import (
     recall,
 )
 from attention_docs.site.render.assembled_page import MARK, AssembledPage
+from attention_docs.site.render.machine import draw_machine
 from attention_docs.site.render.terms import Explainer, name_rows
 
 FORMULA = re.compile(r"\\[(\[](?P<tex>.*)\\[)\]]", re.S)
@@ -188,8 +189,11 @@ class PageTreeprocessor(Treeprocessor):
         self.md.serializer = to_html_string  # `<input>`, not `<input />`
 
     def open(self, root: Element, assembled: AssembledPage) -> None:
-        """Above the title, in small type: part, chapter and minutes."""
+        """Above the title, in small type: part of the machine; part, chapter and minutes."""
         title = root.find("h1")
+        if title is not None and assembled.machine:
+            strip = draw_machine(assembled.machine, assembled.locale)
+            root.insert(list(root).index(title), strip)
         if title is not None and assembled.opening:
             line = Element("p", {"class": "opening"})
             line.text = AtomicString(assembled.opening)

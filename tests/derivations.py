@@ -791,7 +791,7 @@ NAMES: dict[str, dict[str, Draw]] = {
         "layernorm": layer_normed,
         "initialisation": initialised,
         "within-a-row": lambda rng: scaling_page(rng) | {"q": coins(3, (-1, 1))[2]},
-        "enumeration": lambda rng: {"q": row(rng, 1, 2), "k": row(rng, 1, 2)},
+        "proof[0]": lambda rng: {"q": row(rng, 1, 2), "k": row(rng, 1, 2)},
     },
     "softmax": {
         "": cold,

@@ -105,3 +105,25 @@ Proof. intros n a delta v low high S B. rewrite sum_plus in S.
     with (sum n (fun j => Rabs (delta j)) * ((high - low) / 2)) by field.
   rewrite <- sum_scal_r. apply sum_le. intros j J. rewrite Rabs_mult.
   apply Rmult_le_compat_l; [apply Rabs_pos|]. destruct (B j J). apply Rabs_le. lra. Qed.
+
+(* The scores times t; top marks the keys that share the largest score. *)
+Theorem lookup : forall (n : nat) (s : vector) (V : matrix) (top : nat -> bool) (j c : nat),
+  marks_largest n s top -> (j < n)%nat ->
+  is_lim (fun t => softmax n (fun i => t * s i) j) p_infty (Finite (if top j then 1 / INR (count n top) else 0))
+  /\ is_lim (fun t => average n (softmax n (fun i => t * s i)) V c) p_infty
+       (Finite (sum n (fun i => if top i then V i c else 0) / INR (count n top))).
+Proof. intros n s V top j c T J. split; [apply softmax_limit; assumption|].
+  replace (sum n (fun i => if top i then V i c else 0) / INR (count n top))
+    with (sum n (fun i => (if top i then 1 / INR (count n top) else 0) * V i c)).
+  - apply (is_lim_sum n (fun i t => softmax n (fun m => t * s m) i * V i c)). intros i I.
+    pose proof (is_lim_scal_r _ (V i c) _ _ (softmax_limit n s top i I T)) as L. exact L.
+  - rewrite <- sum_div. apply sum_ext. intros i _. destruct (top i); unfold Rdiv; ring. Qed.
+
+(* The loop: for each query all scores, their weights, the average of the values *)
+Definition loop (n d : nat) (Q K V : matrix) : matrix := fun i c =>
+  let s := fun j => sum d (fun a => Q i a * K j a) / sqrt (INR d) in
+  sum n (fun j => exp (s j) / sum n (fun m => exp (s m)) * V j c).
+Theorem product_form : forall (n d : nat) (Q K V : matrix) (i c : nat),
+  loop n d Q K V i c
+  = product n (rows_softmax n (fun a b => product d Q (transposed K) a b / sqrt (INR d))) V i c.
+Proof. reflexivity. Qed.

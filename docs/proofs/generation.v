@@ -128,3 +128,85 @@ Proof. intros n dc dk seen q C WUK WUV v dk' head absorbed over. unfold head, ov
   unfold product. rewrite (sum_ext n _ (fun j => sum dc (fun c => masked_softmax n seen (fun j => dot dc absorbed (C j) / dk') j * C j c * WUV c v))).
   - rewrite sum_swap. apply sum_ext. intros c _. rewrite sum_scal_r. reflexivity.
   - intros j _. rewrite <- sum_scal. apply sum_ext. intros. ring. Qed.
+
+(* The operations of n tokens that come one by one. A block has matrices of some shapes, and h heads
+   whose queries have dk numbers each. A product of a by b and b by c numbers takes 2 a b c operations. *)
+Definition product_operations (a b c : nat) : nat := (2 * a * b * c)%nat.
+Definition of_rows (rows_ keys : nat) (shapes : list (nat * nat)) (h dk : nat) : nat :=
+  (fold_right (fun s t => product_operations rows_ (fst s) (snd s) + t) 0 shapes
+   + h * (product_operations rows_ dk keys + product_operations rows_ keys dk))%nat.
+Fixpoint over_tokens (n : nat) (f : nat -> nat) : nat := match n with O => O | S m => (over_tokens m f + f (S m))%nat end.
+Theorem work : forall (n h dk : nat) (shapes : list (nat * nat)),
+  let P := parameters shapes in let d := (h * dk)%nat in
+  let cached := over_tokens n (fun t => of_rows 1 t shapes h dk) in
+  let again := over_tokens n (fun t => of_rows t t shapes h dk) in
+  (cached = 2 * n * P + 2 * n * (n + 1) * d
+   /\ (n + 1) * cached <= 2 * again /\ 3 * again <= (2 * n + 1) * cached)%nat.
+Proof. intros n h dk shapes P d cached again.
+  assert (R : forall a b, of_rows a b shapes h dk = (2 * a * P + 4 * a * b * d)%nat).
+  { intros a b. unfold of_rows, P, d, product_operations, parameters.
+    assert (fold_right (fun s t => 2 * a * fst s * snd s + t) 0 shapes = 2 * a * fold_right (fun s t => fst s * snd s + t) 0 shapes)%nat as ->.
+    { induction shapes as [|s l IH]; cbn [fold_right]; [ring|]. rewrite IH. ring. } ring. }
+  assert (C : cached = (2 * n * P + 2 * n * (n + 1) * d)%nat).
+  { unfold cached. induction n as [|m IH]; [reflexivity|]. cbn [over_tokens]. rewrite IH, R. ring. }
+  assert (A : (3 * again = 3 * n * (n + 1) * P + 2 * n * (n + 1) * (2 * n + 1) * d)%nat).
+  { unfold again. clear C. induction n as [|m IH]; [reflexivity|]. cbn [over_tokens]. rewrite Nat.mul_add_distr_l, IH, R. ring. }
+  split; [exact C|]. rewrite C. split.
+  - apply (Nat.mul_le_mono_pos_l _ _ 3); [lia|]. replace (3 * (2 * again))%nat with (2 * (3 * again))%nat by ring. rewrite A.
+    replace (2 * (3 * n * (n + 1) * P + 2 * n * (n + 1) * (2 * n + 1) * d))%nat
+      with (3 * ((n + 1) * (2 * n * P + 2 * n * (n + 1) * d)) + 2 * n * (n + 1) * d * (n - 1))%nat; [lia|].
+    destruct n as [|m]; [ring|]. replace (S m - 1)%nat with m by lia. ring.
+  - rewrite A. replace ((2 * n + 1) * (2 * n * P + 2 * n * (n + 1) * d))%nat
+      with (3 * n * (n + 1) * P + 2 * n * (n + 1) * (2 * n + 1) * d + n * (n - 1) * P)%nat; [lia|].
+    destruct n as [|m]; [ring|]. replace (S m - 1)%nat with m by lia. ring. Qed.
+
+(* h heads, of which s that follow each other make a group with keys and values of its own: head r
+   uses those of group r / s. Number r * d + b of a row is number b of head r. *)
+Definition head (d : nat) (W : matrix) (r : nat) : matrix := fun a b => W a (r * d + b)%nat.
+Definition side_by_side (d : nat) (O : nat -> matrix) : matrix := fun i a => O (a / d)%nat i (a mod d)%nat.
+Definition multi_head (h n dm dk dv : nat) (mask : nat -> nat -> bool) (choose : nat -> nat) (WQ WK WV WO X : matrix) : matrix :=
+  product (h * dv) (side_by_side dv (fun r => masked_attention n dk mask (product dm X (head dk WQ r))
+    (product dm X (head dk WK (choose r))) (product dm X (head dv WV (choose r))))) WO.
+Definition one_group (s r r' : nat) : Prop := (r / s = r' / s)%nat.
+Definition shares (s d : nat) (W : matrix) : Prop := forall r r' a b, one_group s r r' -> (b < d)%nat -> head d W r a b = head d W r' a b.
+Definition bytes (b L n heads d : nat) : nat := (2 * b * L * n * heads * d)%nat.
+
+Lemma same_heads h n dm dk dv mask f g WQ WK WV WK' WV' WO X i c : (0 < dv)%nat ->
+  (forall r a b, (b < dk)%nat -> head dk WK (f r) a b = head dk WK' (g r) a b) ->
+  (forall r a b, (b < dv)%nat -> head dv WV (f r) a b = head dv WV' (g r) a b) ->
+  multi_head h n dm dk dv mask f WQ WK WV WO X i c = multi_head h n dm dk dv mask g WQ WK' WV' WO X i c.
+Proof. intros D HK HV. unfold multi_head. unfold product at 1 5. apply sum_ext. intros a _. f_equal.
+  unfold side_by_side, masked_attention, average. set (r := (a / dv)%nat).
+  assert (scores dk (product dm X (head dk WQ r)) (product dm X (head dk WK (f r)))
+    = scores dk (product dm X (head dk WQ r)) (product dm X (head dk WK' (g r)))) as ->.
+  { apply functional_extensionality. intro x. apply functional_extensionality. intro j. unfold scores, dot. f_equal.
+    apply sum_ext. intros b B. f_equal. unfold product. apply sum_ext. intros e _. rewrite HK by exact B. reflexivity. }
+  apply sum_ext. intros j _. f_equal. unfold product. apply sum_ext. intros e _. rewrite HV; [reflexivity|].
+  apply Nat.mod_upper_bound. lia. Qed.
+Theorem grouped : forall (g s n dm dk dv : nat) (mask : nat -> nat -> bool) (WQ WO X : matrix), (0 < s)%nat -> (0 < dk)%nat -> (0 < dv)%nat ->
+  let h := (g * s)%nat in
+  let grouped_query := multi_head h n dm dk dv mask (fun r => (r / s)%nat) WQ in
+  let all_heads := multi_head h n dm dk dv mask (fun r => r) WQ in
+  (forall WK WV, exists WK' WV', shares s dk WK' /\ shares s dv WV'
+     /\ forall i c, grouped_query WK WV WO X i c = all_heads WK' WV' WO X i c)
+  /\ (forall WK' WV', shares s dk WK' -> shares s dv WV' ->
+      exists WK WV, forall i c, all_heads WK' WV' WO X i c = grouped_query WK WV WO X i c)
+  /\ (forall b L d, h * bytes b L n g d = g * bytes b L n h d)%nat.
+Proof. intros g s n dm dk dv mask WQ WO X S0 K0 V0 h gq all.
+  assert (Co : forall d r b, (b < d)%nat -> ((r * d + b) / d = r /\ (r * d + b) mod d = b)%nat).
+  { intros d r b B. rewrite (Nat.add_comm (r * d)), Nat.div_add, Nat.mod_add, Nat.div_small, Nat.mod_small by lia. lia. }
+  split; [|split].
+  - intros WK WV. set (repeated := fun d (W : matrix) a c => W a ((c / d / s) * d + c mod d)%nat).
+    assert (Hr : forall d W r a b, (b < d)%nat -> head d (repeated d W) r a b = head d W (r / s) a b).
+    { intros d W r a b B. unfold head, repeated. destruct (Co d r b B) as [-> ->]. reflexivity. }
+    exists (repeated dk WK), (repeated dv WV). repeat split.
+    + intros r r' a b G B. rewrite !Hr by exact B. unfold one_group in G. rewrite G. reflexivity.
+    + intros r r' a b G B. rewrite !Hr by exact B. unfold one_group in G. rewrite G. reflexivity.
+    + intros i c. apply same_heads; [exact V0| |]; intros; symmetry; apply Hr; assumption.
+  - intros WK WV SK SV. set (first := fun d (W : matrix) a c => W a ((c / d * s) * d + c mod d)%nat).
+    assert (Hf : forall d W r a b, (0 < d)%nat -> shares s d W -> (b < d)%nat -> head d W r a b = head d (first d W) (r / s) a b).
+    { intros d W r a b D Sh B. transitivity (head d W (r / s * s)%nat a b).
+      - apply Sh; [|exact B]. unfold one_group. rewrite Nat.div_mul by lia. reflexivity.
+      - unfold head, first. destruct (Co d (r / s)%nat b B) as [-> ->]. reflexivity. }
+    exists (first dk WK), (first dv WV). intros i c. apply same_heads; [exact V0| |]; intros; apply Hf; assumption.
+  - intros b L d. unfold bytes. ring. Qed.

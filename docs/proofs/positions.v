@@ -99,3 +99,31 @@ Proof. intros base L d i B H D. apply lt_INR in D. simpl in D. pose proof PI_RGT
     destruct Q as [Q| <-]; [left; apply ln_increasing; lra|lra].
   - assert (0 <= ln (frequency base d i * L) - ln (2 * PI)) as Z by nra.
     apply Rnot_lt_le. intro W. apply ln_increasing in W; [lra|exact P]. Qed.
+
+(* Rows in another order: row i of the new matrix is row p i of the old *)
+Definition reordered (p : nat -> nat) (X : matrix) : matrix := fun i => X (p i).
+Definition weights n d (Q K : matrix) : matrix := fun i => softmax n (scores d Q K i).
+
+Lemma weights_of_permuted_keys n d Q K p p' i j : permutation n p p' -> (j < n)%nat ->
+  weights n d Q (reordered p K) i j = weights n d Q K i (p j).
+Proof. intros P J. unfold weights, softmax, scores, reordered. f_equal.
+  apply (sum_permuted n p p' (fun m => exp (dot d (Q i) (K m) / sqrt (INR d))) P). Qed.
+
+Lemma permuted_keys n d Q K V p p' i c : permutation n p p' ->
+  attention n d Q (reordered p K) (reordered p V) i c = attention n d Q K V i c.
+Proof. intro P. unfold attention, average.
+  rewrite <- (sum_permuted n p p' (fun j => softmax n (scores d Q K i) j * V j c) P).
+  apply sum_ext. intros j J. unfold reordered at 2. f_equal.
+  apply (weights_of_permuted_keys n d Q K p p' i j P J). Qed.
+
+Theorem order : forall (n dm d : nat) (WQ WK WV X Q K V : matrix) (p p' : nat -> nat) (i j c : nat),
+  permutation n p p' -> (i < n)%nat -> (j < n)%nat ->
+  let layer X := attention n d (product dm X WQ) (product dm X WK) (product dm X WV) in
+  let map X := weights n d (product dm X WQ) (product dm X WK) in
+  layer (reordered p X) i c = reordered p (layer X) i c
+  /\ map (reordered p X) i j = map X (p i) (p j)
+  /\ attention n d Q (reordered p K) (reordered p V) i c = attention n d Q K V i c.
+Proof. intros n dm d WQ WK WV X Q K V p p' i j c P I J layer map. repeat split.
+  - exact (permuted_keys n d (reordered p (product dm X WQ)) _ _ p p' i c P).
+  - exact (weights_of_permuted_keys n d (reordered p (product dm X WQ)) _ p p' i j P J).
+  - apply (permuted_keys n d Q K V p p' i c P). Qed.

@@ -6,11 +6,13 @@ Definition rule := nat -> vector -> vector.
 Definition sees_its_scores (r : rule) : Prop :=
   forall n s t j, (j < n)%nat -> (forall m, (m < n)%nat -> s m = t m) -> r n s j = r n t j.
 (* Layers in which tokens meet only in attention under a causal mask: row i sees keys 0 to i. What
-   comes between (matrices of the layer, residual connections, networks) acts on each row alone. *)
+   comes between (matrices of the layer, residual connections, networks) acts on each row alone. A
+   layer has any number of heads; score and weigh may differ from head to head, and a key or a value
+   holds those of all heads, from which a head takes its own. *)
 Record layer := { query : vector -> vector; key : vector -> vector; value : vector -> vector;
-  score : vector -> vector -> R; weigh : rule; after : vector -> vector -> vector }.
+  score : nat -> vector -> vector -> R; weigh : nat -> rule; after : vector -> (nat -> vector) -> vector }.
 Definition row (l : layer) (x : vector) (keys values : matrix) (i : nat) : vector :=
-  after l x (average (S i) (weigh l (S i) (fun j => score l (query l x) (keys j))) values).
+  after l x (fun h => average (S i) (weigh l h (S i) (fun j => score l h (query l x) (keys j))) values).
 Definition pass (l : layer) (X : matrix) : matrix :=
   fun i => row l (X i) (fun j => key l (X j)) (fun j => value l (X j)) i.
 Definition passes (ls : list layer) (X : matrix) : matrix := fold_left (fun Y l => pass l Y) ls X.
@@ -34,12 +36,13 @@ Fixpoint caches (n : nat) (ls : list layer) (X : matrix) : list (layer * (matrix
   end.
 
 Theorem cache : forall (ls : list layer) (X : matrix) (n : nat),
-  Forall (fun l => sees_its_scores (weigh l)) ls ->
+  Forall (fun l => forall h, sees_its_scores (weigh l h)) ls ->
   step n (caches n ls X) (X n) = passes ls X n.
 Proof. induction ls as [|l rest IH]; intros X n H; [reflexivity|]. simpl.
   assert (cached_row l n (fun j => if Nat.ltb j n then key l (X j) else fun _ => 0)
             (fun j => if Nat.ltb j n then value l (X j) else fun _ => 0) (X n) = pass l X n) as ->.
-  { unfold cached_row, pass, row. f_equal. apply functional_extensionality. intro c. unfold average.
+  { unfold cached_row, pass, row. f_equal. apply functional_extensionality. intro h.
+    apply functional_extensionality. intro c. unfold average.
     assert (X1 : forall (f : vector -> vector) j, (j < S n)%nat ->
       extend (fun j => if Nat.ltb j n then f (X j) else fun _ => 0) n (f (X n)) j = f (X j)).
     { intros f j J. unfold extend. destruct (Nat.ltb j n) eqn:B; [reflexivity|].

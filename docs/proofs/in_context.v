@@ -21,7 +21,7 @@ Proof. intro C. unfold dot. rewrite (sum_others d c (fun a => x a * w a) C), (su
   apply sum_ext. intros a _. unfold with_coefficient. destruct (Nat.eqb c a); reflexivity. Qed.
 (* slope is the gradient: its number c is the partial derivative in coefficient c. *)
 Lemma slope_is_gradient n d x y w c : (c < d)%nat ->
-  is_derive (fun t => least_squares n d x y (with_coefficient w c t)) (w c) (slope n d x y w c).
+  is_derive (fun t : R => least_squares n d x y (with_coefficient w c t)) (w c) (slope n d x y w c).
 Proof. intro C. unfold least_squares, slope.
   replace (sum n (fun j => (dot d (x j) w - y j) * x j c))
     with (1 / 2 * sum n (fun j => 2 * ((dot d (x j) w - y j) * x j c))) by (rewrite sum_scal; field).
@@ -70,8 +70,8 @@ Proof. apply sum_zero. intros. ring. Qed.
 Theorem step : forall (n d : nat) (eta : R) (x : matrix) (y u : vector),
   let w c := eta * sum n (fun j => y j * x j c) in
   linear_layer n d (keeps_input d) (keeps_input d) (keeps_answer d eta) (fun j => token d (x j) (y j)) (token d u 0) = dot d u w
-  /\ (forall c, (c < d)%nat -> exists g,
-      is_derive (fun t => least_squares n d x y (with_coefficient (fun _ => 0) c t)) 0 g /\ w c = 0 - eta * g).
+  /\ (forall c, (c < d)%nat -> exists g : R,
+      is_derive (fun t : R => least_squares n d x y (with_coefficient (fun _ => 0) c t)) 0 g /\ w c = 0 - eta * g).
 Proof. intros n d eta x y u w. split.
   - rewrite layer_of_tokens. unfold w. transitivity (dot d u (fun c => sum n (fun j => eta * y j * x j c))).
     + rewrite dot_of_sum. apply sum_ext. intros j _. rewrite dot_of_tokens, answer_of_token. reflexivity.
@@ -93,7 +93,7 @@ Fixpoint after_layers (n d : nat) (eta : R) (keys : matrix) (t : vector) (layers
 Theorem layers : forall (n d : nat) (eta : R) (x : matrix) (y u : vector) (m : nat),
   let w := descent n d eta x y in
   snd (after_layers n d eta (fun j => token d (x j) (y j)) (token d u 0) m) d = - dot d u (w m)
-  /\ (forall k c, (c < d)%nat -> exists g, is_derive (fun t => least_squares n d x y (with_coefficient (w k) c t)) (w k c) g
+  /\ (forall k c, (c < d)%nat -> exists g : R, is_derive (fun t : R => least_squares n d x y (with_coefficient (w k) c t)) (w k c) g
       /\ w (S k) c = w k c - eta * g).
 Proof. intros n d eta x y u m w. split.
   2:{ intros k c C. exists (slope n d x y (w k) c). split; [apply slope_is_gradient, C|reflexivity]. }

@@ -8,7 +8,7 @@ Definition cross_entropy (n : nat) (z : vector) (y : nat) : R := - ln (softmax n
 Definition one_hot (y : nat) : vector := fun j => if Nat.eqb y j then 1 else 0.
 Theorem gradient : forall (n : nat) (z : vector) (y : nat), (y < n)%nat ->
   (forall j, (j < n)%nat ->
-    is_derive (fun x => cross_entropy n (with_logit z j x) y) (z j) (softmax n z j - one_hot y j)
+    is_derive (fun x : R => cross_entropy n (with_logit z j x) y) (z j) (softmax n z j - one_hot y j)
     /\ -1 <= softmax n z j - one_hot y j <= 1)
   /\ sum n (fun j => softmax n z j - one_hot y j) = 0.
 Proof. intros n z y Y. assert (N : (0 < n)%nat) by lia. split.
@@ -214,9 +214,9 @@ Proof. induction bs as [|b bs IH]; intros F n m X Y i N M H; simpl; [apply H; li
 Theorem at_once : forall (m : decoder) (vocabulary : nat) (text : nat -> nat) (n i : nat),
   (forall theta, Forall causal_block (blocks m theta)) -> (i < n - 1)%nat ->
   (forall theta, loss_at m vocabulary text (n - 1) i theta = loss_at m vocabulary text (S i) i theta)
-  /\ (forall theta k slope,
-      is_derive (fun x => loss_at m vocabulary text (n - 1) i (with_parameter theta k x)) (theta k) slope
-      <-> is_derive (fun x => loss_at m vocabulary text (S i) i (with_parameter theta k x)) (theta k) slope)
+  /\ (forall (theta : vector) (k : nat) (slope : R),
+      is_derive (fun x : R => loss_at m vocabulary text (n - 1) i (with_parameter theta k x)) (theta k) slope
+      <-> is_derive (fun x : R => loss_at m vocabulary text (S i) i (with_parameter theta k x)) (theta k) slope)
   /\ (forall dm d WQ WK WV, causal_block (fun n X => layer n dm d causal WQ WK WV X)).
 Proof. intros m v text n i F I.
   assert (L : forall theta, loss_at m v text (n - 1) i theta = loss_at m v text (S i) i theta).

@@ -1,20 +1,22 @@
 (* Texts longer than any that was trained on. *)
 From Attention Require Import Basics masking positions.
 
-Definition leads (g : R) : vector := fun j => match j with O => g | _ => 0 end.
-Lemma leader n g : (1 <= n)%nat -> softmax n (leads g) 0%nat = 1 / (1 + (INR n - 1) * exp (- g)).
-Proof. intro N. unfold softmax. rewrite (sum_others n 0) by lia. simpl leads at 1 2.
-  replace (others n 0 (fun j => exp (leads g j))) with ((INR n - 1) * 1).
+(* Key 0 leads all others, which have the score s, by g. *)
+Definition lead (g : R) : vector := fun j => match j with O => g | _ => 0 end.
+Definition leads (s g : R) : vector := fun j => lead g j + s.
+Lemma leader n s g : (1 <= n)%nat -> softmax n (leads s g) 0%nat = 1 / (1 + (INR n - 1) * exp (- g)).
+Proof. intro N. unfold leads. rewrite softmax_shift by lia. unfold softmax. rewrite (sum_others n 0) by lia. simpl lead at 1 2.
+  replace (others n 0 (fun j => exp (lead g j))) with ((INR n - 1) * 1).
   - rewrite exp_Ropp. pose proof (exp_pos g). assert (INR 1 <= INR n) by (apply le_INR; lia). simpl in *.
     assert (0 <= (INR n - 1) * / exp g) by (apply Rmult_le_pos; [lra|left; apply Rinv_0_lt_compat; lra]).
     field. split; [lra|]. assert ((INR n - 1) * / exp g * exp g = INR n - 1) by (field; lra). nra.
   - rewrite <- (others_const n 0) by lia. apply sum_ext. intros j _. destruct j; simpl; [reflexivity|].
     symmetry. apply exp_0. Qed.
 (* A key that leads n - 1 equal others by g; to keep its weight among n' keys it leads by g'. *)
-Theorem dilution : forall (n n' : nat) (g g' : R), (1 < n)%nat -> (n < n')%nat ->
-  softmax n (leads g) 0%nat = 1 / (1 + (INR n - 1) * exp (- g))
-  /\ (softmax n' (leads g') 0%nat = softmax n (leads g) 0%nat <-> g' = g + ln ((INR n' - 1) / (INR n - 1))).
-Proof. intros n n' g g' N N'. split; [apply leader; lia|]. rewrite !leader by lia.
+Theorem dilution : forall (n n' : nat) (s s' g g' : R), (1 < n)%nat -> (n < n')%nat ->
+  softmax n (leads s g) 0%nat = 1 / (1 + (INR n - 1) * exp (- g))
+  /\ (softmax n' (leads s' g') 0%nat = softmax n (leads s g) 0%nat <-> g' = g + ln ((INR n' - 1) / (INR n - 1))).
+Proof. intros n n' s s' g g' N N'. split; [apply leader; lia|]. rewrite !leader by lia.
   apply lt_INR in N. apply lt_INR in N'. simpl in N.
   assert (Q : 0 < (INR n' - 1) / (INR n - 1)) by (apply Rdiv_lt_0_compat; lra).
   pose proof (exp_pos (- g)). pose proof (exp_pos (- g')).

@@ -1,5 +1,5 @@
 (* Several heads: routes that add up, and what a single head cannot do. *)
-From Attention Require Import Basics.
+From Attention Require Import Basics score_functions.
 
 (* h heads whose outputs stand side by side: number r * dv + b of a row is number b of head r. *)
 Definition joined (dv : nat) (O : nat -> matrix) : matrix :=
@@ -7,22 +7,19 @@ Definition joined (dv : nat) (O : nat -> matrix) : matrix :=
 Lemma sum_blocks h d f : sum (h * d) f = sum h (fun r => sum d (fun b => f (r * d + b)%nat)).
 Proof. induction h; simpl; [reflexivity|]. rewrite Nat.add_comm, sum_app, IHh. reflexivity. Qed.
 
-(* Of rank at most r: a product through r dimensions, so that all columns are combinations of r *)
-Definition rank_at_most (r : nat) (M : matrix) : Prop :=
-  exists B C : matrix, forall i j, M i j = product r B C i j.
 (* Head r: weights A r, values X WV r; M r is WV r times the rows of WO that belong to it. *)
-Theorem sum_of_routes : forall (h n dm dv : nat) (A WV : nat -> matrix) (X WO : matrix) (bV bO : vector) (i c : nat),
+Theorem sum_of_routes : forall (h n dm dv dout : nat) (A WV : nat -> matrix) (X WO : matrix) (bV bO : vector) (i c : nat),
   (0 < dv)%nat ->
   let WOr r := fun b c => WO (r * dv + b)%nat c in
   let M r := product dv (WV r) (WOr r) in
   let O r := product n (A r) (product dm X (WV r)) in
   let with_bias r := product n (A r) (fun j b => product dm X (WV r) j b + bV (r * dv + b)%nat) in
   product (h * dv) (joined dv O) WO i c = sum h (fun r => product n (A r) (product dm X (M r)) i c)
-  /\ (forall r, rank_at_most dv (M r))
+  /\ (forall r, rank_at_most dm dout dv (M r))
   /\ ((forall r, (r < h)%nat -> sum n (A r i) = 1) ->
       product (h * dv) (joined dv with_bias) WO i c + bO c
       = product (h * dv) (joined dv O) WO i c + (sum (h * dv) (fun a => bV a * WO a c) + bO c)).
-Proof. intros h n dm dv A WV X WO bV bO i c D WOr M O wb.
+Proof. intros h n dm dv dout A WV X WO bV bO i c D WOr M O wb.
   assert (J : forall (P : nat -> matrix), product (h * dv) (joined dv P) WO i c
     = sum h (fun r => sum dv (fun b => P r i b * WO (r * dv + b)%nat c))).
   { intro P. unfold product. rewrite sum_blocks. apply sum_ext. intros r _. apply sum_ext. intros b B.
@@ -32,7 +29,7 @@ Proof. intros h n dm dv A WV X WO bV bO i c D WOr M O wb.
   - rewrite J. apply sum_ext. intros r _. unfold O, M.
     transitivity (product dv (product n (A r) (product dm X (WV r))) (WOr r) i c); [reflexivity|].
     rewrite product_assoc. unfold product at 1 3. apply sum_ext. intros j _. f_equal. apply product_assoc.
-  - intro r. exists (WV r), (WOr r). reflexivity.
+  - intro r. apply (product_rank dm dout dv (WV r) (WOr r)). reflexivity.
   - intro S. rewrite !J, sum_blocks.
     rewrite (sum_ext h (fun r => sum dv (fun b => wb r i b * _))
       (fun r => sum dv (fun b => O r i b * WO (r * dv + b)%nat c) + sum dv (fun b => bV (r * dv + b)%nat * WO (r * dv + b)%nat c))).
@@ -129,24 +126,22 @@ Proof. intros s t WO.
 
 (* More heads at the same width: multiply-adds of a product of a by b and b by c numbers *)
 Definition multiply_adds (a b c : nat) : nat := (a * b * c)%nat.
-Definition rank_of_square_at_most (n r : nat) (M : matrix) : Prop :=
-  exists B C : matrix, forall i j, (i < n)%nat -> (j < n)%nat -> M i j = product r B C i j.
 Definition strict_favourite (n : nat) (s : vector) (j : nat) : Prop :=
   (j < n)%nat /\ forall m, (m < n)%nat -> m <> j -> s m < s j.
 Theorem trade : forall (h n d dk : nat) (Q K : matrix), (h * dk = d)%nat ->
   (3 * multiply_adds n d (h * dk) + h * multiply_adds n dk n + h * multiply_adds n n dk + multiply_adds n (h * dk) d
     = 4 * n * (d * d) + 2 * (n * n) * d)%nat
-  /\ rank_of_square_at_most n (Nat.min n dk) (scores dk Q K)
+  /\ rank_at_most n n (Nat.min n dk) (scores dk Q K)
   /\ (forall k : vector, exists j1 j2, forall (q : R) (j : nat),
       strict_favourite n (fun m => q * k m) j -> j = j1 \/ j = j2).
 Proof. intros h n d dk Q K H. split; [|split].
   - unfold multiply_adds. rewrite H. nia.
   - destruct (Nat.min_spec n dk) as [[_ ->]|[_ ->]].
-    + exists (fun i j => if Nat.eqb i j then 1 else 0), (scores dk Q K). intros i j I J. unfold product.
+    + apply (product_rank n n n (fun i j => if Nat.eqb i j then 1 else 0) (scores dk Q K)). intros i j I J. unfold product.
       rewrite (sum_ext n _ (fun c => if Nat.eqb i c then scores dk Q K c j else 0)).
       * symmetry. apply (sum_one n i (fun c => scores dk Q K c j) I).
       * intros c _. destruct (Nat.eqb i c); ring.
-    + exists (fun i c => Q i c / sqrt (INR dk)), (transposed K). intros i j _ _. unfold scores, dot, product, transposed.
+    + apply (product_rank n n dk (fun i c => Q i c / sqrt (INR dk)) (transposed K)). intros i j _ _. unfold scores, dot, product, transposed.
       rewrite <- sum_div. apply sum_ext. intros. unfold Rdiv. ring.
   - intro k. destruct n as [|n]; [exists O, O; intros q j [J _]; lia|].
     destruct (largest_exists (S n) k) as (j1 & J1 & H1); [lia|].

@@ -74,10 +74,10 @@ Proof. intros I J T. set (C := others n j (fun k => exp (s k / tau))).
 
 Theorem jacobian_of_softmax : forall (n : nat) (s g : vector) (j : nat), (j < n)%nat ->
   (forall i, (i < n)%nat ->
-    is_derive (fun x => softmax n (with_score s j x) i) (s j) (jacobian (softmax n s) i j))
+    is_derive (fun x : R => softmax n (with_score s j x) i) (s j) (jacobian (softmax n s) i j))
   /\ sum n (fun i => g i * jacobian (softmax n s) i j) = softmax n s j * (g j - sum n (fun i => softmax n s i * g i))
   /\ (forall tau i, 0 < tau -> (i < n)%nat ->
-      is_derive (fun x => softmax_at n tau (with_score s j x) i) (s j)
+      is_derive (fun x : R => softmax_at n tau (with_score s j x) i) (s j)
                 (jacobian (softmax_at n tau s) i j / tau))
   /\ (forall tau, 0 < tau ->
       sum n (fun i => g i * (jacobian (softmax_at n tau s) i j / tau))
@@ -186,7 +186,7 @@ Proof. intro N. pose proof (exp_sum_pos n (fun j => s j / t) N) as P. unfold ent
 
 Theorem entropy_rises : forall (n : nat) (tau : R) (s : vector), (0 < n)%nat -> 0 < tau ->
   let a := softmax_at n tau s in
-  is_derive (fun t => entropy n (softmax_at n t s)) tau (spread n a s / tau ^ 3)
+  is_derive (fun t : R => entropy n (softmax_at n t s)) tau (spread n a s / tau ^ 3)
   /\ ((exists i j, (i < n)%nat /\ (j < n)%nat /\ s i <> s j) -> 0 < spread n a s / tau ^ 3).
 Proof. intros n tau s N T a. split.
   - apply (is_derive_ext (fun t => ln (sum n (fun i => exp (s i / t)))

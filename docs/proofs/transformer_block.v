@@ -136,7 +136,7 @@ Theorem layer_norm_properties : forall (d : nat) (x : vector), (exists a b, (a <
   sum d y = 0 /\ norm d y * norm d y = INR d
   /\ (forall s t c, 0 < s -> (c < d)%nat -> layer_norm d (fun e => s * x e + t) c = y c)
   /\ (forall c e, (c < d)%nat -> (e < d)%nat ->
-      is_derive (fun t => layer_norm d (with_component x e t) c) (x e) (projection d y c e / deviation d x))
+      is_derive (fun t : R => layer_norm d (with_component x e t) c) (x e) (projection d y c e / deviation d x))
   /\ (forall b c, (b < d)%nat -> (c < d)%nat -> product d (projection d y) (projection d y) b c = projection d y b c)
   /\ (forall c, (c < d)%nat -> sum d (fun e => projection d y c e * 1) = 0 /\ sum d (fun e => projection d y c e * y e) = 0)
   /\ (forall v c, sum d v = 0 -> dot d y v = 0 -> (c < d)%nat -> sum d (fun e => projection d y c e * v e) = v c).

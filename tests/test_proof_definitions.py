@@ -21,7 +21,10 @@ import pytest
 
 from attention_docs import (
     attention_function,
+    batches,
+    cross_attention,
     generation,
+    in_context,
     in_pieces,
     learning,
     maps,
@@ -79,6 +82,7 @@ UPPER = np.array([[0.125, 0.875, 0], [0, 0.25, 0.75], [0.5, 0.5, 0]])
 SPREAD = np.array([[1.0, 3, 1, 3]])
 TARGET, DRAFT = [Fraction(n, 12) for n in (5, 1, 4, 2)], [Fraction(n, 12) for n in (2, 6, 1, 3)]
 PHI_Q, PHI_K = abs(Q) + 1, abs(K) + 1
+SEGMENTS = np.array([1, 1, 1, 2, 3, 3, 0])
 DATA = {  # as the terms below call them
     **{"q": Q, "k": K, "v": V, "wq": WQ, "wk": WK, "wv": WV, "wo": WO, "x": X},
     **{"scored": SCORES, "values": VALUES, "weights": WEIGHTS, "slopes": SLOPES, "spread": SPREAD},
@@ -114,6 +118,22 @@ def evaluate(chapter: str, term: str, place: Path) -> list[Fraction]:
 def run_heads() -> np.ndarray:
     parameters = multi_head.Parameters(WQ * LN2, WK, WV, WO)
     return multi_head.multi_head_attention(X, X, X, parameters, num_heads=2)[0]
+
+
+def run_groups() -> np.ndarray:
+    """Two query heads that share one head of keys and values."""
+    query = multi_head.split_heads(X @ WQ * LN2, 2)
+    key, value = (X @ W for W in (WK[:, :4], WV[:, :3]))
+    return (
+        multi_head.join_heads(generation.grouped_attention(query, key[None], value[None])[0]) @ WO
+    )
+
+
+def read_segments() -> np.ndarray:
+    """Of three packed texts: which keys each token sees, positions, and rows of the loss."""
+    seen = batches.segment_mask(SEGMENTS) & masking.causal_mask(len(SEGMENTS))
+    rows = batches.loss_rows(SEGMENTS).sum()
+    return np.concatenate([np.ravel(seen), batches.segment_positions(SEGMENTS)[:6], [rows]])
 
 
 def merge_pieces() -> list[float]:
@@ -234,6 +254,64 @@ CASES = {
         """map (fun t => Z.of_nat (fold_left (fun n c => 10 * n + c)%nat t 0%nat) # 1)
            (cut_text [([1], [2]); ([3], [1; 2])]%nat [[1; 2; 1; 2; 3; 1; 2]; [3; 1; 2; 3]]%nat)""",
         cut_words,
+    ),
+    "groups": Case(
+        "generation",
+        "entries 2 3 (multi_head 2 2 3 4 3 (fun _ _ => true) (fun r => r / 2)%nat wq wk wv wo x)",
+        run_groups,
+    ),
+    "packed": Case(
+        "batches",
+        """let s l := nth l (segments_of 1 [3; 1; 2] 1)%nat 0%nat in
+           entries 7 7 (fun i j => if block_mask s i j then 1 else 0) ++ listed 6 (restarted s)
+           ++ [Z.of_nat (loss_rows (segments_of 1 [3; 1; 2] 1)%nat) # 1]""",
+        read_segments,
+    ),
+    "padded": Case(
+        "batches",
+        "map Qred (map (fun j => counted (fun l => Nat.leb 2 l) (2 + j)%nat) (seq 0 4))",
+        lambda: batches.segment_positions(np.array([0, 0, 1, 1, 1, 1]))[2:],
+    ),
+    "layer in context": Case(
+        "in_context",
+        """let x := keeps_input 3 in
+           [Qred (linear_layer 3 3 x x (keeps_answer 3 (1 # 4)) k (q 0%nat))]""",
+        lambda: in_context.in_context_layer(
+            Q[:1], K, np.eye(4)[:, :3], np.eye(4)[:, :3], np.eye(4)[:, 3:] / 4
+        ),
+    ),
+    "descent": Case(
+        "in_context",
+        "listed 4 (descent 3 4 (1 # 4) k (fun j => v j 0%nat) 1)",
+        lambda: in_context.gradient_step(K, V[:, 0], 0.25),
+    ),
+    "error in context": Case(
+        "in_context",
+        "[Qred (step_error 3 (1 # 4) (1 # 8) 5) / 3]",
+        lambda: [in_context.step_error(5, 3, 1 / 8, 1 / 4)],
+    ),
+    "traffic": Case(
+        "in_pieces",
+        """map (fun m => Z.of_nat (parameters m) # 1)
+             [plain_moves 10 3; tiled_moves 10 3 4 3; tiled_moves 8 2 4 5]""",
+        lambda: [
+            in_pieces.plain_traffic(10, 3),
+            in_pieces.tiled_traffic(10, 3, 4),
+            in_pieces.tiled_traffic(8, 2, 4),
+        ],
+    ),
+    "work": Case(
+        "generation",
+        """let shapes := [(6, 6); (6, 6); (6, 6); (6, 6); (6, 10); (10, 6)]%nat in
+           map (fun f => Z.of_nat (over_tokens 5 f) # 1)
+             [fun t => of_rows 1 t shapes 2 3; fun t => of_rows t t shapes 2 3]""",
+        lambda: [generation.decode_flops(5, 6, 10, cached=cached) for cached in (True, False)],
+    ),
+    "cross-attention": Case(
+        "cross_attention",
+        """map (fun n => Z.of_nat n # 1)
+             [of_queries 5 7 6 2 3 + of_keys 7 6; 5 * (of_queries 1 7 6 2 3 + of_keys 7 6)]%nat""",
+        lambda: [cross_attention.cross_attention_flops(5, 7, 6, steps) for steps in (1, 5)],
     ),
     "parameters": Case(
         "Basics",

@@ -1,5 +1,5 @@
 (* Texts longer than any that was trained on. *)
-From Attention Require Import Basics masking positions.
+From Attention Require Import Basics masking positions language_model scaling.
 
 (* Key 0 leads all others, which have the score s, by g. *)
 Definition lead (g : R) : vector := fun j => match j with O => g | _ => 0 end.
@@ -164,3 +164,130 @@ Proof. intros n L t score value X PL H T. apply functional_extensionality. intro
   rewrite W. symmetry. transitivity (sum L (fun j => if causal (L - 1) j then exp (score (X t) (X (a + j)%nat) (L - 1 - j)%nat) / Z * value (X (a + j)%nat) c else 0)).
   { apply sum_ext. intros j _. destruct (causal (L - 1) j); [reflexivity|unfold Rdiv; ring]. }
   rewrite C. apply sum_ext. intros j J. do 4 f_equal. lia. Qed.
+
+(* The task: a token has a letter and a digit, and asks for the digit of the latest token with some
+   letter, itself among them. Token t asks here. An answer is right if it is that digit; where no token
+   matches there is nothing to answer, and nothing counts as right. *)
+Record token := { letter : nat; digit : nat; question : nat }.
+Definition text := nat -> token.
+Definition matches (t : nat) (X : text) (j : nat) : bool := Nat.eqb (letter (X j)) (question (X t)).
+Definition latest (t : nat) (X : text) (j : nat) : bool :=
+  andb (matches t X j) (forallb (fun m => negb (matches t X m)) (seq (S j) (t - S j))).
+Definition hit (a b : nat) : R := if Nat.eqb a b then 1 else 0.
+Definition right (t : nat) (X : text) (answer : nat) : R :=
+  if matches t X t then hit answer (digit (X t)) else sum t (fun j => if latest t X j then hit answer (digit (X j)) else 0).
+(* Tokens 0 to t - 1 in another order *)
+Definition shuffled (t : nat) (p : nat -> nat) (X : text) : text := fun i => if Nat.ltb i t then X (p i) else X i.
+Definition blind (t : nat) (f : text -> nat) : Prop := forall p p' X, permutation t p p' -> f (shuffled t p X) = f X.
+(* How many of the matching tokens before t have a digit *)
+Definition votes (t : nat) (X : text) (a : nat) : R := sum t (fun j => if matches t X j then hit a (digit (X j)) else 0).
+Definition best_guess (t : nat) (most : text -> nat) (X : text) : nat := if matches t X t then digit (X t) else most X.
+
+Lemma latest_once t X : sum t (fun j => if latest t X j then 1 else 0) = if existsb (matches t X) (seq 0 t) then 1 else 0.
+Proof. assert (G : forall n, (n <= t)%nat -> sum n (fun j => if andb (matches t X j) (forallb (fun m => negb (matches t X m)) (seq (S j) (n - S j))) then 1 else 0)
+    = if existsb (matches t X) (seq 0 n) then 1 else 0).
+  { induction n as [|n IH]; intro N; [reflexivity|]. rewrite seq_S, existsb_app. cbn [sum Nat.add existsb]. rewrite Bool.orb_false_r.
+    replace (S n - S n)%nat with 0%nat by lia. cbn [seq forallb]. rewrite Bool.andb_true_r.
+    assert (Sp : forall j, (j < n)%nat -> forallb (fun m => negb (matches t X m)) (seq (S j) (S n - S j))
+      = andb (forallb (fun m => negb (matches t X m)) (seq (S j) (n - S j))) (negb (matches t X n))).
+    { intros j J. replace (S n - S j)%nat with (S (n - S j)) by lia. rewrite seq_S, forallb_app. cbn [forallb].
+      replace (S j + (n - S j))%nat with n by lia. rewrite Bool.andb_true_r. reflexivity. }
+    destruct (matches t X n) eqn:M.
+    - rewrite Bool.orb_true_r. rewrite sum_zero; [ring|]. intros j J. rewrite Sp by exact J. rewrite !Bool.andb_false_r. reflexivity.
+    - rewrite Bool.orb_false_r, Rplus_0_r. rewrite <- (IH ltac:(lia)). apply sum_ext. intros j J. rewrite Sp by exact J. rewrite Bool.andb_true_r. reflexivity. }
+  exact (G t (Nat.le_refl t)). Qed.
+(* The number of matching tokens before t *)
+Definition asked (t : nat) (X : text) : R := sum t (fun j => if matches t X j then 1 else 0).
+Lemma asked_pos t X j : (j < t)%nat -> matches t X j = true -> 0 < asked t X.
+Proof. intros J M. pose proof (sum_term t (fun j => if matches t X j then 1 else 0) j J) as Q. cbv beta in Q. rewrite M in Q.
+  apply Rlt_le_trans with 1; [lra|]. apply Q. intros i _. destruct (matches t X i); lra. Qed.
+Lemma latest_matches t X j : latest t X j = true -> matches t X j = true.
+Proof. unfold latest. intro H. apply andb_prop in H. apply H. Qed.
+
+Lemma shuffled_last t p Y : shuffled t p Y t = Y t.
+Proof. unfold shuffled. rewrite Nat.ltb_irrefl. reflexivity. Qed.
+Lemma shuffled_swap t k m Y j : (k < t)%nat -> (m < t)%nat -> shuffled t (swap k m) Y j = Y (swap k m j).
+Proof. intros K M. unfold shuffled. destruct (Nat.ltb j t) eqn:L; [reflexivity|]. apply Nat.ltb_ge in L. f_equal. unfold swap.
+  replace (Nat.eqb j k) with false by (symmetry; apply Nat.eqb_neq; lia).
+  replace (Nat.eqb j m) with false by (symmetry; apply Nat.eqb_neq; lia). reflexivity. Qed.
+(* two matching tokens change places: all that can be seen is which digit stands where *)
+Lemma swapped_pattern t k m Y : (k < t)%nat -> (m < t)%nat ->
+  andb (matches t (shuffled t (swap k m) Y) k) (matches t (shuffled t (swap k m) Y) m) = andb (matches t Y k) (matches t Y m)
+  /\ (matches t Y k = true -> matches t Y m = true -> forall j, matches t (shuffled t (swap k m) Y) j = matches t Y j).
+Proof. intros K M. assert (A : forall j, matches t (shuffled t (swap k m) Y) j = matches t Y (swap k m j)).
+  { intro j. unfold matches. rewrite shuffled_last, shuffled_swap by assumption. reflexivity. }
+  split.
+  - rewrite !A. unfold swap. rewrite !Nat.eqb_refl. destruct (Nat.eqb_spec m k) as [->|N]; [reflexivity|apply Bool.andb_comm].
+  - intros Hk Hm j. rewrite A. unfold swap. destruct (Nat.eqb_spec j k) as [->|]; [congruence|]. destruct (Nat.eqb_spec j m) as [->|]; congruence. Qed.
+Lemma latest_pattern t Y Z j : (forall i, matches t Y i = matches t Z i) -> latest t Y j = latest t Z j.
+Proof. intro H. unfold latest. rewrite H. f_equal. induction (seq (S j) (t - S j)) as [|i l IH]; [reflexivity|]. cbn [forallb]. rewrite H, IH. reflexivity. Qed.
+
+Lemma averaged P t (X : nat -> text) (f : text -> nat) : blind t f ->
+  (forall p p' (F : text -> R), permutation t p p' -> E P (fun w => F (shuffled t p (X w))) = E P (fun w => F (X w))) ->
+  E P (fun w => right t (X w) (f (X w)))
+  = E P (fun w => if matches t (X w) t then hit (f (X w)) (digit (X w t)) else votes t (X w) (f (X w)) / asked t (X w)).
+Proof. intros B Ex.
+  set (F := fun k m Y => if matches t Y t then 0 else if andb (latest t Y k) (matches t Y m) then hit (f Y) (digit (Y k)) / asked t Y else 0).
+  set (G := fun k m Y => if matches t Y t then 0 else if andb (latest t Y k) (matches t Y m) then hit (f Y) (digit (Y m)) / asked t Y else 0).
+  assert (Sw : forall k m Y, (k < t)%nat -> (m < t)%nat -> F k m (shuffled t (swap k m) Y) = G k m Y).
+  { intros k m Y K M. destruct (swapped_pattern t k m Y K M) as [A1 A2].
+    pose proof (swap_permutes t k m K M) as Pm. unfold F, G.
+    replace (matches t (shuffled t (swap k m) Y) t) with (matches t Y t) by (unfold matches; rewrite shuffled_last; reflexivity).
+    destruct (matches t Y t); [reflexivity|].
+    destruct (andb (matches t Y k) (matches t Y m)) eqn:Both.
+    - apply andb_prop in Both. destruct Both as [Hk Hm]. specialize (A2 Hk Hm).
+      rewrite (latest_pattern t (shuffled t (swap k m) Y) Y k A2), A2, (B _ _ Y Pm), shuffled_swap by assumption.
+      unfold swap at 1. rewrite Nat.eqb_refl. replace (asked t (shuffled t (swap k m) Y)) with (asked t Y); [reflexivity|].
+      apply sum_ext. intros j _. rewrite A2. reflexivity.
+    - assert (Zero : forall Z, andb (matches t Z k) (matches t Z m) = false -> andb (latest t Z k) (matches t Z m) = false).
+      { intros Z H. destruct (latest t Z k) eqn:Lk; [|reflexivity]. rewrite (latest_matches t Z k Lk) in H. exact H. }
+      rewrite (Zero Y Both), (Zero _ A1). reflexivity. }
+  assert (L : forall Y, right t Y (f Y) = (if matches t Y t then hit (f Y) (digit (Y t)) else 0) + sum t (fun k => sum t (fun m => F k m Y))).
+  { intro Y. unfold right, F. destruct (matches t Y t).
+    - rewrite sum_zero; [ring|]. intros. apply sum_zero. reflexivity.
+    - rewrite Rplus_0_l. apply sum_ext. intros k K. destruct (latest t Y k) eqn:Lk; cbn [andb]; [|symmetry; apply sum_zero; reflexivity].
+      pose proof (asked_pos t Y k K (latest_matches t Y k Lk)) as Pa.
+      rewrite (sum_ext t _ (fun m => (if matches t Y m then 1 else 0) * (hit (f Y) (digit (Y k)) / asked t Y))).
+      + rewrite sum_scal_r. fold (asked t Y). field. lra.
+      + intros m _. destruct (matches t Y m); ring. }
+  assert (Rr : forall Y, (if matches t Y t then hit (f Y) (digit (Y t)) else votes t Y (f Y) / asked t Y)
+    = (if matches t Y t then hit (f Y) (digit (Y t)) else 0) + sum t (fun k => sum t (fun m => G k m Y))).
+  { intro Y. unfold G. destruct (matches t Y t).
+    - rewrite sum_zero; [ring|]. intros. apply sum_zero. reflexivity.
+    - rewrite Rplus_0_l, sum_swap. unfold votes. rewrite <- sum_div. apply sum_ext. intros m M. destruct (matches t Y m) eqn:Hm.
+      + rewrite (sum_ext t _ (fun k => (if latest t Y k then 1 else 0) * (hit (f Y) (digit (Y m)) / asked t Y))).
+        * rewrite sum_scal_r, latest_once. replace (existsb (matches t Y) (seq 0 t)) with true; [ring|]. symmetry. apply existsb_exists.
+          exists m. split; [apply in_seq; lia|exact Hm].
+        * intros k _. rewrite Bool.andb_true_r. destruct (latest t Y k); ring.
+      + symmetry. rewrite sum_zero; [unfold Rdiv; ring|]. intros k _. rewrite Bool.andb_false_r. reflexivity. }
+  rewrite (E_ext P _ _ (fun w => L (X w))), (E_ext P (fun w => if matches t (X w) t then _ else _) _ (fun w => Rr (X w))).
+  rewrite !E_plus. f_equal. rewrite !E_sum. apply sum_ext. intros k K. rewrite !E_sum. apply sum_ext. intros m M.
+  rewrite <- (Ex _ _ (F k m) (swap_permutes t k m K M)). apply E_ext. intro w. apply Sw; assumption. Qed.
+
+Theorem order : forall (t dm d : nat) (embed : token -> vector) (WQ WK WV : matrix) (choose : vector -> vector -> nat)
+    (P : space) (X : nat -> text) (most : text -> nat),
+  let output Y := layer (S t) dm d causal WQ WK WV (fun i => embed (Y i)) t in
+  let answer Y := choose (embed (Y t)) (output Y) in
+  (forall p p' Y, permutation t p p' -> output (shuffled t p Y) = output Y)
+  /\ ((forall p p' (F : text -> R), permutation t p p' -> E P (fun w => F (shuffled t p (X w))) = E P (fun w => F (X w))) ->
+      blind t most -> (forall Y a, votes t Y a <= votes t Y (most Y)) ->
+      E P (fun w => right t (X w) (answer (X w))) <= E P (fun w => right t (X w) (best_guess t most (X w)))).
+Proof. intros t dm d embed WQ WK WV choose P X most output answer.
+  assert (Bo : forall p p' Y, permutation t p p' -> output (shuffled t p Y) = output Y).
+  { intros p p' Y Pm. unfold output. apply functional_extensionality. intro c.
+    destruct (prefix (S t) dm d WQ WK WV (fun i => embed (shuffled t p Y i)) t c ltac:(lia)) as [_ ->].
+    destruct (prefix (S t) dm d WQ WK WV (fun i => embed (Y i)) t c ltac:(lia)) as [_ ->].
+    pose proof (one_layer t dm d WQ WK WV (fun _ o => o) (fun i => embed (Y i)) p p' Pm) as Q. unfold last_logits in Q.
+    apply (f_equal (fun f => f c)) in Q. rewrite <- Q. f_equal.
+    all: apply functional_extensionality; intro i; unfold product, reordered_before, shuffled; destruct (Nat.ltb i t); reflexivity. }
+  split; [exact Bo|]. intros Ex Bm Mo.
+  assert (Ba : blind t answer) by (intros p p' Y Pm; unfold answer; rewrite (Bo p p' Y Pm), shuffled_last; reflexivity).
+  assert (Bb : blind t (best_guess t most)).
+  { intros p p' Y Pm. unfold best_guess. replace (matches t (shuffled t p Y) t) with (matches t Y t) by (unfold matches; rewrite shuffled_last; reflexivity).
+    rewrite shuffled_last, (Bm p p' Y Pm). reflexivity. }
+  rewrite (averaged P t X answer Ba Ex), (averaged P t X _ Bb Ex). unfold E. apply sum_le. intros w _.
+  apply Rmult_le_compat_l; [apply chance_nonneg|]. unfold best_guess. destruct (matches t (X w) t).
+  - unfold hit at 2. rewrite Nat.eqb_refl. unfold hit. destruct (Nat.eqb _ _); lra.
+  - destruct (Req_dec (asked t (X w)) 0) as [Z|Z]; [rewrite Z; unfold Rdiv; rewrite Rinv_0; lra|].
+    assert (0 <= asked t (X w)) by (apply sum_nonneg; intros j _; destruct (matches t (X w) j); lra).
+    apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat; lra|apply Mo]. Qed.

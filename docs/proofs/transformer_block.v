@@ -212,3 +212,158 @@ Proof. intros d x Hx y. pose proof (deviation_pos d x Hx) as Ps. destruct Hx as 
     rewrite (sum_ext d _ (fun e => (if Nat.eqb c e then v e else 0) - 1 / INR d * v e - y c / INR d * (y e * v e))).
     + rewrite !sum_minus, (sum_one d c v C), !sum_scal, V0. fold (dot d y v). rewrite V1. ring.
     + intros e _. destruct (Nat.eqb c e); unfold Rdiv; ring. Qed.
+
+(* Random matrices: an outcome brings a matrix whose entries have mean 0, variance v and are
+   uncorrelated. Matrices that are drawn one after the other, each from a space of its own, are
+   independent: the expectation of all is the expectation over one after the other. *)
+Record drawn := { draws : space; brings : nat -> matrix }.
+Definition mean_of (M : drawn) (f : matrix -> R) : R := E (draws M) (fun w => f (brings M w)).
+Definition random_entries (rows_ columns : nat) (v : R) (M : drawn) : Prop :=
+  (forall a c, (a < rows_)%nat -> (c < columns)%nat -> mean_of M (fun W => W a c) = 0)
+  /\ (forall a b c, (a < rows_)%nat -> (b < rows_)%nat -> (c < columns)%nat ->
+      mean_of M (fun W => W a c * W b c) = if Nat.eqb a b then v else 0).
+Definition symmetric (M : drawn) : Prop := forall f : matrix -> R, mean_of M (fun W => f (fun a c => - W a c)) = mean_of M f.
+Definition xavier (rows_ columns : nat) : R := 2 / (INR rows_ + INR columns).
+Definition mean_square (d : nat) (x : vector) : R := dot d x x / INR d.
+
+(* A block of h heads of dimension dk: rows are normalised, each head averages the normalised rows with
+   weights that may depend on all of them and on random matrices, WV and WO follow; then the network. *)
+Record block_draws := { scorers : drawn; values : drawn; outputs : drawn; first_layer : drawn; second_layer : drawn }.
+Definition attended (n d dk : nat) (weigh : nat -> matrix -> matrix) (norm_ : vector -> vector) (A WV WO X : matrix) : matrix :=
+  let Y := fun i => norm_ (X i) in
+  fun i e => X i e + sum d (fun a => sum d (fun c => average n (weigh (a / dk)%nat A i) Y c * WV c a) * WO a e).
+Definition fed (d : nat) (norm_ : vector -> vector) (W1 W2 X : matrix) : matrix :=
+  fun i e => X i e + sum (4 * d) (fun k => Rmax 0 (sum d (fun c => norm_ (X i) c * W1 c k)) * W2 k e).
+(* The expectation, over all draws of N blocks, of what is asked of the stream above them *)
+Fixpoint after_blocks (N n d dk : nat) (weigh : matrix -> nat -> matrix -> matrix) (norm_ : vector -> vector) (B : block_draws) (X : matrix) (f : matrix -> R) : R :=
+  match N with
+  | O => f X
+  | S N => mean_of (scorers B) (fun A => mean_of (values B) (fun WV => mean_of (outputs B) (fun WO =>
+      mean_of (first_layer B) (fun W1 => mean_of (second_layer B) (fun W2 =>
+        after_blocks N n d dk weigh norm_ B
+          (fed d norm_ W1 W2 (attended n d dk (weigh (fun i => norm_ (X i))) norm_ A WV WO X)) f)))))
+  end.
+(* Post-norm: whatever a sublayer gives is added and normalised. *)
+Definition post_norm (norm_ : vector -> vector) (sublayers : list (matrix -> matrix)) (X : matrix) : matrix :=
+  fold_left (fun Y f i => norm_ (fun c => Y i c + f Y i c)) sublayers X.
+
+Lemma mean_of_le M f g : (forall W, f W <= g W) -> mean_of M f <= mean_of M g.
+Proof. intro H. apply sum_le. intros w _. apply Rmult_le_compat_l; [apply chance_nonneg|apply H]. Qed.
+Lemma mean_of_const M c : mean_of M (fun _ => c) = c. Proof. exact (E_const (draws M) c). Qed.
+Lemma mean_of_plus M f g : mean_of M (fun W => f W + g W) = mean_of M f + mean_of M g. Proof. exact (E_plus (draws M) (fun w => f (brings M w)) (fun w => g (brings M w))). Qed.
+Lemma mean_of_scal M c f : mean_of M (fun W => c * f W) = c * mean_of M f. Proof. exact (E_scal (draws M) c (fun w => f (brings M w))). Qed.
+Lemma mean_of_sum M n f : mean_of M (fun W => sum n (fun i => f i W)) = sum n (fun i => mean_of M (f i)).
+Proof. exact (E_sum (draws M) n (fun i w => f i (brings M w))). Qed.
+Lemma mean_of_ext M f g : (forall W, f W = g W) -> mean_of M f = mean_of M g.
+Proof. intro H. apply E_ext. intro. apply H. Qed.
+
+Lemma column_square rows_ columns v M z e : random_entries rows_ columns v M -> (e < columns)%nat ->
+  mean_of M (fun W => sum rows_ (fun a => z a * W a e) * sum rows_ (fun a => z a * W a e)) = v * dot rows_ z z.
+Proof. intros [_ S] Ee.
+  rewrite (mean_of_ext M _ (fun W => sum rows_ (fun a => sum rows_ (fun b => (z a * z b) * (W a e * W b e))))).
+  2:{ intro W. rewrite sum_product. apply sum_ext. intros. apply sum_ext. intros. ring. }
+  rewrite mean_of_sum. unfold dot. rewrite <- sum_scal. apply sum_ext. intros a A. rewrite mean_of_sum.
+  rewrite (sum_ext rows_ _ (fun b => if Nat.eqb a b then z a * z b * v else 0)).
+  - rewrite (sum_one rows_ a (fun b => z a * z b * v) A). ring.
+  - intros b B. rewrite mean_of_scal, (S a b e A B Ee). destruct (Nat.eqb a b); ring. Qed.
+(* What ends in a random matrix adds its own square to that of the stream. *)
+Lemma added_square rows_ d v M z x : (0 < d)%nat -> random_entries rows_ d v M ->
+  mean_of M (fun W => mean_square d (fun e => x e + sum rows_ (fun a => z a * W a e))) = mean_square d x + v * dot rows_ z z.
+Proof. intros D H. pose proof H as [Z _]. assert (Pd : 0 < INR d) by (apply lt_0_INR; exact D). unfold mean_square, dot at 1.
+  rewrite (mean_of_ext M _ (fun W => / INR d * sum d (fun e => (x e * x e + sum rows_ (fun a => 2 * x e * z a * W a e))
+    + sum rows_ (fun a => z a * W a e) * sum rows_ (fun a => z a * W a e)))).
+  2:{ intro W. unfold Rdiv. rewrite Rmult_comm. f_equal. apply sum_ext. intros e _.
+      rewrite (sum_ext rows_ (fun a => 2 * x e * z a * W a e) (fun a => 2 * x e * (z a * W a e))) by (intros; ring). rewrite sum_scal. ring. }
+  rewrite mean_of_scal, mean_of_sum.
+  rewrite (sum_ext d _ (fun e => x e * x e + v * dot rows_ z z)).
+  - rewrite sum_plus, sum_const. unfold dot. field. lra.
+  - intros e Ee. rewrite !mean_of_plus, mean_of_const, (column_square rows_ d v M z e H Ee), mean_of_sum, (sum_zero rows_); [ring|].
+    intros a A. rewrite mean_of_scal, (Z a e A Ee). ring. Qed.
+Lemma square_of_relu u : Rmax 0 u * Rmax 0 u + Rmax 0 (- u) * Rmax 0 (- u) = u * u.
+Proof. unfold Rmax. destruct (Rle_dec 0 u); destruct (Rle_dec 0 (- u)); nra. Qed.
+Lemma average_square n d a Y : (forall j, (j < n)%nat -> 0 <= a j) -> sum n a = 1 -> (forall j, dot d (Y j) (Y j) = INR d) ->
+  0 <= dot d (average n a Y) (average n a Y) <= INR d.
+Proof. intros A S H. split; [apply dot_nonneg|]. unfold dot, average.
+  rewrite (sum_ext d _ (fun c => sum n (fun j => sum n (fun l => a j * a l * (Y j c * Y l c))))).
+  2:{ intros c _. rewrite sum_product. apply sum_ext. intros. apply sum_ext. intros. ring. }
+  rewrite sum_swap. rewrite <- (Rmult_1_l (INR d)), <- S, <- sum_scal_r. apply sum_le. intros j J. rewrite sum_swap.
+  replace (a j * INR d) with (sum n (fun l => a j * a l * INR d)) by (rewrite sum_scal_r, sum_scal, S; ring).
+  apply sum_le. intros l Ll. rewrite sum_scal.
+  apply Rmult_le_compat_l; [apply Rmult_le_pos; apply A; assumption|].
+  pose proof (Rle_abs (dot d (Y j) (Y l))) as B. pose proof (cauchy_schwarz d (Y j) (Y l)) as C.
+  replace (norm d (Y j) * norm d (Y l)) with (INR d) in C; [unfold dot in *; lra|]. unfold norm. rewrite !H. symmetry. apply sqrt_sqrt, pos_INR. Qed.
+
+Theorem stream : forall (N n d h dk : nat) (weigh : matrix -> nat -> matrix -> matrix) (norm_ : vector -> vector) (B : block_draws) (X : matrix) (i : nat),
+  (0 < dk)%nat -> (0 < d)%nat -> (h * dk = d)%nat ->
+  (forall x, mean_square d (norm_ x) = 1) ->
+  (forall Y r A i, (forall j, (j < n)%nat -> 0 <= weigh Y r A i j) /\ sum n (weigh Y r A i) = 1) ->
+  random_entries d d (xavier d d) (values B) -> random_entries d d (xavier d d) (outputs B) ->
+  random_entries d (4 * d) (xavier d (4 * d)) (first_layer B) -> symmetric (first_layer B) ->
+  random_entries (4 * d) d (xavier (4 * d) d) (second_layer B) ->
+  mean_square d (X i) = 1 ->
+  1 + 8 / 25 * INR N <= after_blocks N n d dk weigh norm_ B X (fun Y => mean_square d (Y i)) <= 1 + 33 / 25 * INR N
+  /\ (forall sublayers, mean_square d (post_norm norm_ sublayers X i) = 1).
+Proof. intros N n d h dk weigh norm_ B X i Dk D Hd Nm Wt HV HO H1 Sy H2 X1. assert (Pd : 0 < INR d) by (apply lt_0_INR; exact D).
+  assert (Nd : forall x, dot d (norm_ x) (norm_ x) = INR d).
+  { intro x. pose proof (Nm x) as Q. unfold mean_square in Q. apply (f_equal (fun y => y * INR d)) in Q. unfold Rdiv in Q.
+    rewrite Rmult_assoc, Rinv_l in Q by lra. lra. }
+  assert (E4 : INR (4 * d) = 4 * INR d) by (rewrite mult_INR; simpl; ring).
+  assert (Net : forall Y, mean_of (first_layer B) (fun W1 => mean_of (second_layer B) (fun W2 => mean_square d (fed d norm_ W1 W2 Y i)))
+    = mean_square d (Y i) + 8 / 25).
+  { intro Y. set (z := fun (W1 : matrix) k => Rmax 0 (sum d (fun c => norm_ (Y i) c * W1 c k))).
+    rewrite (mean_of_ext _ _ (fun W1 => mean_square d (Y i) + xavier (4 * d) d * dot (4 * d) (z W1) (z W1))).
+    2:{ intro W1. exact (added_square (4 * d) d (xavier (4 * d) d) (second_layer B) (z W1) (Y i) D H2). }
+    rewrite mean_of_plus, mean_of_const, mean_of_scal. f_equal. unfold dot. rewrite mean_of_sum.
+    rewrite (sum_ext (4 * d) _ (fun _ => 1 / 2 * (xavier d (4 * d) * INR d))).
+    - rewrite sum_const, E4. unfold xavier. rewrite E4. field. lra.
+    - intros k K. pose proof (column_square d (4 * d) _ _ (norm_ (Y i)) k H1 K) as C. rewrite Nd in C. rewrite <- C.
+      rewrite (mean_of_ext _ (fun W => sum d (fun a => norm_ (Y i) a * W a k) * sum d (fun a => norm_ (Y i) a * W a k))
+        (fun W => z W k * z W k + z (fun a c => - W a c) k * z (fun a c => - W a c) k)).
+      + rewrite mean_of_plus, (Sy (fun W => z W k * z W k)). field.
+      + intro W. unfold z. rewrite <- square_of_relu. do 2 f_equal; f_equal; rewrite <- (Rmult_1_l (sum d _)), Ropp_mult_distr_l, <- sum_scal;
+          apply sum_ext; intros; ring. }
+  assert (Att : forall w Y A, (forall r i, (forall j, (j < n)%nat -> 0 <= w r A i j) /\ sum n (w r A i) = 1) ->
+    exists m, 0 <= m <= 1 /\ mean_of (values B) (fun WV => mean_of (outputs B) (fun WO => mean_square d (attended n d dk w norm_ A WV WO Y i)))
+      = mean_square d (Y i) + m).
+  { intros w Y A Hw. set (u := fun a => average n (w (a / dk)%nat A i) (fun j => norm_ (Y j))).
+    set (o := fun (WV : matrix) a => sum d (fun c => u a c * WV c a)).
+    exists (/ INR d * sum d (fun a => xavier d d * dot d (u a) (u a))).
+    assert (Xd : xavier d d = / INR d) by (unfold xavier; field; lra).
+    assert (Bu : forall a, 0 <= xavier d d * dot d (u a) (u a) <= 1).
+    { intro a. destruct (Hw (a / dk)%nat i) as [W1 W2]. pose proof (average_square n d (w (a / dk)%nat A i) (fun j => norm_ (Y j)) W1 W2 (fun j => Nd (Y j))) as Q.
+      fold (u a) in Q. rewrite Xd. assert (0 < / INR d) by (apply Rinv_0_lt_compat, Pd). split; [apply Rmult_le_pos; lra|].
+      apply (Rmult_le_reg_l (INR d)); [exact Pd|]. rewrite <- Rmult_assoc, Rinv_r by lra. lra. }
+    split.
+    - assert (0 < / INR d) by (apply Rinv_0_lt_compat, Pd). split.
+      + apply Rmult_le_pos; [lra|]. apply sum_nonneg. intros. apply Bu.
+      + apply (Rmult_le_reg_l (INR d)); [exact Pd|]. rewrite <- Rmult_assoc, Rinv_r by lra. rewrite Rmult_1_l, <- sum_const.
+        apply sum_le. intros. apply Bu.
+    - rewrite (mean_of_ext _ _ (fun WV => mean_square d (Y i) + xavier d d * dot d (o WV) (o WV))).
+      2:{ intro WV. exact (added_square d d (xavier d d) (outputs B) (o WV) (Y i) D HO). }
+      rewrite mean_of_plus, mean_of_const, mean_of_scal. f_equal. rewrite Xd at 1. f_equal. unfold dot at 1. rewrite mean_of_sum.
+      apply sum_ext. intros a Aa. exact (column_square d d _ _ (u a) a HV Aa). }
+  split.
+  - assert (G : forall N X, mean_square d (X i) + 8 / 25 * INR N <= after_blocks N n d dk weigh norm_ B X (fun Y => mean_square d (Y i))
+      <= mean_square d (X i) + 33 / 25 * INR N).
+    { clear N X X1. induction N as [|N IH]; intro X; [simpl; lra|]. rewrite S_INR. cbn [after_blocks].
+      set (next := fun A WV WO => attended n d dk (weigh (fun i => norm_ (X i))) norm_ A WV WO X).
+      assert (Step : forall k bound, (forall Z, bound Z = mean_square d (Z i) + k) -> forall A, exists m, 0 <= m <= 1 /\
+        mean_of (values B) (fun WV => mean_of (outputs B) (fun WO => mean_of (first_layer B) (fun W1 => mean_of (second_layer B) (fun W2 =>
+          bound (fed d norm_ W1 W2 (next A WV WO)))))) = mean_square d (X i) + 8 / 25 + m + k).
+      { intros k bound Hb A. destruct (Att (weigh (fun i => norm_ (X i))) X A (fun r i => Wt _ r A i)) as (m & M & Q). exists m. split; [exact M|].
+        rewrite (mean_of_ext _ _ (fun WV => mean_of (outputs B) (fun WO => mean_square d (next A WV WO i)) + (8 / 25 + k))).
+        - rewrite mean_of_plus, mean_of_const. unfold next. rewrite Q. ring.
+        - intro WV. rewrite <- (mean_of_const (outputs B) (8 / 25 + k)), <- mean_of_plus. apply mean_of_ext. intro WO.
+          rewrite <- Rplus_assoc, <- (Net (next A WV WO)), <- (mean_of_const (first_layer B) k), <- mean_of_plus. apply mean_of_ext. intro W1.
+          rewrite <- (mean_of_const (second_layer B) k), <- mean_of_plus. apply mean_of_ext. intro W2. apply Hb. }
+      split.
+      - rewrite <- (mean_of_const (scorers B) (mean_square d (X i) + 8 / 25 * (INR N + 1))). apply mean_of_le. intro A.
+        destruct (Step (8 / 25 * INR N) (fun Z => mean_square d (Z i) + 8 / 25 * INR N) (fun _ => eq_refl) A) as (m & M & Q).
+        apply Rle_trans with (mean_square d (X i) + 8 / 25 + m + 8 / 25 * INR N); [lra|]. rewrite <- Q.
+        do 4 (apply mean_of_le; intro). apply IH.
+      - rewrite <- (mean_of_const (scorers B) (mean_square d (X i) + 33 / 25 * (INR N + 1))). apply mean_of_le. intro A.
+        destruct (Step (33 / 25 * INR N) (fun Z => mean_square d (Z i) + 33 / 25 * INR N) (fun _ => eq_refl) A) as (m & M & Q).
+        apply Rle_trans with (mean_square d (X i) + 8 / 25 + m + 33 / 25 * INR N); [|lra]. rewrite <- Q.
+        do 4 (apply mean_of_le; intro). apply IH. }
+    specialize (G N X). rewrite X1 in G. exact G.
+  - intro l. clear N. revert X X1. induction l as [|f l IH]; intros X X1; [exact X1|]. simpl. apply IH. apply Nm. Qed.

@@ -51,9 +51,9 @@ def split_sentences(proof: str) -> list[str]:
     return found
 
 
-def trace(place: Path, chapter: str, run: Callable[[Path, str], None]) -> dict[str, Any]:
+def trace(source: str, place: Path, run: Callable[[Path, str], None]) -> dict[str, Any]:
     """Let Coq say what is to be proved after each sentence of a file's proofs."""
-    text = COMMENT.sub("", (place / f"{chapter}.v").read_text("utf-8"))
+    text = COMMENT.sub("", source)
     parts, end = [f"Set Printing Width {WIDTH}.\n"], 0
     asked: list[tuple[str, str]] = []
     for proof in PROVED.finditer(text):

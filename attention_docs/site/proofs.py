@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -72,11 +75,11 @@ def check_proofs(root: Path) -> tuple[Certificate, str]:
         for name in _order_files(root):
             shutil.copy(root / FOLDER / name, place)
             _run_coq(place, name)
-        theorems: dict[str, Any] = {}
-        for name in sources:
-            theorems |= _question_kernel(place, name.removesuffix(".v"))
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            asked = list(pool.map(partial(_ask_about, place), sources))
+        theorems = {name: one for found, _ in asked for name, one in found.items()}
         chapters = [name.removesuffix(".v") for name in sources]
-        steps = proof_steps.pack({one: proof_steps.trace(place, one, _run_coq) for one in chapters})
+        steps = proof_steps.pack(dict(zip(chapters, (lines for _, lines in asked), strict=True)))
         version = subprocess.run(["coqc", "--print-version"], capture_output=True, text=True)
     for name, one in theorems.items():
         if unknown := set(one["axioms"]) - AXIOMS:
@@ -92,17 +95,26 @@ def _order_files(root: Path) -> list[str]:
     return [f"{name}.v" for name in TopologicalSorter(needed).static_order()]
 
 
-def _run_coq(place: Path, name: str) -> None:
+def _run_coq(place: Path, name: str, library: str = ".") -> None:
     done = subprocess.run(
-        ["coqc", "-q", "-Q", ".", LIBRARY, name], cwd=place, capture_output=True, text=True
+        ["coqc", "-q", "-Q", library, LIBRARY, name], cwd=place, capture_output=True, text=True
     )
     if done.returncode:
         raise ProofError(f"{name}: {done.stderr.strip()}")
 
 
-def _question_kernel(place: Path, chapter: str) -> dict[str, Any]:
+def _ask_about(place: Path, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What Coq says of a file's theorems and steps; its answers lie in a folder of their own."""
+    chapter = name.removesuffix(".v")
+    answers = place / "answers" / chapter
+    answers.mkdir(parents=True)
+    text = (place / name).read_text("utf-8")
+    traced = proof_steps.trace(text, answers, partial(_run_coq, library=str(place)))
+    return _question_kernel(place, chapter, text, answers), traced
+
+
+def _question_kernel(place: Path, chapter: str, text: str, answers: Path) -> dict[str, Any]:
     """The statements of a file's theorems as the kernel has them, and the axioms they rest on."""
-    text = (place / f"{chapter}.v").read_text("utf-8")
     names = THEOREM.findall(text)
     asked = [  # without an import, axioms come with the names of their files
         f"From {LIBRARY} Require {chapter}.",
@@ -110,16 +122,16 @@ def _question_kernel(place: Path, chapter: str) -> dict[str, Any]:
         f"From {LIBRARY} Require Import Basics {chapter}. Set Printing Width 96.",
         *(f'Redirect "{name}.said" Check {chapter}.{name}.' for name in names),
     ]
-    (place / "ask.v").write_text("\n".join(asked), "utf-8")
-    _run_coq(place, "ask.v")
+    (answers / "ask.v").write_text("\n".join(asked), "utf-8")
+    _run_coq(answers, "ask.v", str(place))
     imported = " ".join(IMPORT.findall(text)).split()
     files = [(place / f"{one}.v").read_text("utf-8") for one in (*imported, chapter)]
     defined = {name: one for each in files for name, one in read_definitions(each).items()}
     found = {}
     for name in names:
-        said = (place / f"{name}.said.out").read_text("utf-8")
+        said = (answers / f"{name}.said.out").read_text("utf-8")
         _, _, statement = said.partition(":")
-        rests_on = (place / f"{name}.axioms.out").read_text("utf-8")
+        rests_on = (answers / f"{name}.axioms.out").read_text("utf-8")
         found[f"{chapter}.{name}"] = {
             "statement": re.sub(r"\n {5,7}", "\n", statement.strip()),
             "definitions": list(find_used(statement, defined).values()),

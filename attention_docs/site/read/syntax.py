@@ -67,7 +67,7 @@ OPTIONAL = {
     "result": {
         "uncomputed": "words random",  # why not all of its formulas are computed
         "proved": "*",  # the theorems that prove it, or why no kernel has checked it
-        "unproved": "measured program rounded normal theory approximate open",
+        "unproved": "measured program normal theory approximate open",
     },
 }
 ALLOWED = {"exec": {"1"}, "source": {"above", "folded", "none"}, "text": {"above", "folded"}}

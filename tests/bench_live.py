@@ -146,7 +146,7 @@ def measure_sentences(base: str) -> Iterator[tuple[str, str]]:
             context = browser.new_context()
             context.set_default_timeout(300_000)
             tab = context.new_page()
-            tab.goto(base + "/real-models/")
+            tab.goto(base + "/encoders/")
             tab.wait_for_load_state("networkidle")
             whole, since = tab.evaluate(READ, f"{sentence} big.")
             firsts.append(whole / 1000)

@@ -6,7 +6,6 @@ How numbers are read and judged: test_answers.py.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from xml.etree.ElementTree import Element, fromstring, tostring
 import pytest
 
 from attention_docs.site.render.asks import lay_out_asks
-from tests.conftest import BUILT, needs_browser, parse_html
+from tests.conftest import BUILT, needs_browser
 from tests.test_browser import Visit, make_path
 
 
@@ -140,19 +139,6 @@ def test_the_verdict_on_a_function_stands_before_hints_and_answer() -> None:
         *("p", "block", "block", "hint", "answer")
     ]
     assert exercise[2].text == "checks"
-
-
-@pytest.mark.site
-def test_no_place_is_right_more_often_than_others(site: Path) -> None:
-    """Who always presses the same of three options is right about every third time."""
-    places: Counter[int] = Counter()
-    for page in site.glob("*/index.html"):
-        for asked in parse_html(page).xpath("//fieldset[count(label) = 3]"):
-            values = asked.xpath("label/input/@value")
-            if set(values) == {"right", "wrong"}:
-                places[values.index("right")] += 1
-    assert places.total() > 100
-    assert max(places.values()) < 0.42 * places.total()
 
 
 # --- in the browser

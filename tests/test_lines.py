@@ -122,10 +122,13 @@ def test_lines_are_moved_by_touch_and_by_keys(lang: str, visit: Callable[..., An
     why = ask.locator("ol .why").text_content().strip()
     assert why not in verdict.text_content()  # the reason comes after a second try
     ask.locator("ol > li:not([data-line]) button").first.press("Enter")
+    ask.locator("ul > li:not([data-line])").nth(1).wait_for()
     line = ask.locator("[data-line=d] button").first
     line.press("Enter")
-    for _ in range(3):
-        ask.locator("[data-line=d] .up").press("Enter")
+    for place in (4, 3, 2, 1):
+        ask.locator(f"ol > [data-line=d]:nth-child({place})").wait_for()
+        if place > 1:
+            ask.locator("[data-line=d] .up").press("Enter")
     places = "all => all.map((one) => one.dataset.line)"
     assert ask.locator("ol > li").evaluate_all(places) == [*"dabc"]
     check.press("Enter")
@@ -134,7 +137,9 @@ def test_lines_are_moved_by_touch_and_by_keys(lang: str, visit: Callable[..., An
     )
     assert "1" in verdict.text_content()
     line.press("Enter")
+    ask.locator("ul > [data-line=d]").wait_for()
     line.press("Enter")
+    ask.locator("ol > [data-line=d]").wait_for()
     check.press("Enter")
     tab.wait_for_selector("#exercise-shorter .proof-lines output.right")
 

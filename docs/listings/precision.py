@@ -366,6 +366,7 @@ table(
 )
 # --8<-- [end:steps]
 
+
 # --8<-- [start:two-programs] slow
 def in_tiles(q, k, v, size):
     """In tiles of keys: sums in float32, what is multiplied in bfloat16."""

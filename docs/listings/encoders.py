@@ -260,6 +260,20 @@ table(
 )
 # --8<-- [end:masked]
 
+# --8<-- [start:visible]
+four = np.zeros(21)
+four[[0, 2, 4, 6]] = 1 / 4  # ann, eve, leo or tom, by the rest of the sentence
+by_chosen = visible_word(four, 0)[0]
+by_all = visible_word(four, 0, keep=0.85 + 0.015, swap=0.015)[0]
+unswapped = visible_word(four, 0, keep=0.2, swap=1e-12)[0]
+table(
+    [[by_chosen, by_all, unswapped]],
+    columns=["chosen count, 80/10/10", "all count", "chosen count, 80/0/20"],
+    index=["ann"],
+    spec=".3f",
+)
+# --8<-- [end:visible]
+
 # --8<-- [start:results]
 hidden = new.copy()
 hidden[:, 6] = MASK  # the verb of the second sentence
@@ -286,20 +300,6 @@ table(
     spec=".2f",
 )
 # --8<-- [end:results]
-
-# --8<-- [start:visible]
-four = np.zeros(21)
-four[[0, 2, 4, 6]] = 1 / 4  # ann, eve, leo or tom, by the rest of the sentence
-by_chosen = visible_word(four, 0)[0]
-by_all = visible_word(four, 0, keep=0.85 + 0.015, swap=0.015)[0]
-unswapped = visible_word(four, 0, keep=0.2, swap=1e-12)[0]
-table(
-    [[by_chosen, by_all, unswapped]],
-    columns=["chosen count, 80/10/10", "all count", "chosen count, 80/0/20"],
-    index=["ann"],
-    spec=".3f",
-)
-# --8<-- [end:visible]
 
 
 # --8<-- [start:cls]

@@ -60,17 +60,6 @@ sources = ["from token 1", "from token 2", "from token 3"]
 table(flowed, columns=sources, index=numbered("token", 3), spec=".2f")
 # --8<-- [end:flow]
 
-# --8<-- [start:same]
-values = np.array([[0.0, 2], [1, 1], [2, 0]])
-maps = np.array([[1 / 4, 1 / 2, 1 / 4], [1 / 2, 0, 1 / 2], [0, 1, 0]])
-table(
-    [[row, row @ values] for row in maps],
-    columns=["weights", "output"],
-    index=["map A", "map B", "map C"],
-    spec=".2f",
-)
-# --8<-- [end:same]
-
 # --8<-- [start:lengths]
 shares = np.array([measured.mean_of_all, measured.mean_with_values])  # (2, text, token)
 means = shares.mean(axis=1)
@@ -81,6 +70,17 @@ table(
     spec=".2f",
 )
 # --8<-- [end:lengths]
+
+# --8<-- [start:same]
+values = np.array([[0.0, 2], [1, 1], [2, 0]])
+maps = np.array([[1 / 4, 1 / 2, 1 / 4], [1 / 2, 0, 1 / 2], [0, 1, 0]])
+table(
+    [[row, row @ values] for row in maps],
+    columns=["weights", "output"],
+    index=["map A", "map B", "map C"],
+    spec=".2f",
+)
+# --8<-- [end:same]
 
 # --8<-- [start:gradient]
 weights = np.array([[0.7, 0.2, 0.1]])

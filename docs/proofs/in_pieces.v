@@ -156,6 +156,16 @@ Proof. intros d r c D R0 C0.
     + apply (Rmult_lt_reg_r (INR n)); [lra|]. replace (K / INR n * INR n) with K by (field; lra).
       apply (Rmult_lt_compat_r eps) in HN; [|exact Pe]. replace (K / eps * eps) with K in HN by (field; lra). nra. Qed.
 
+Lemma sum_pieces n r k (f : nat -> R) : (0 < r)%nat ->
+  sum k (fun t => sum (rows_of n r t) (fun b => f (t * r + b)%nat)) = sum (Nat.min n (k * r)) f.
+Proof. intro R0. induction k as [|k IH]; [rewrite Nat.min_r by lia; reflexivity|].
+  change (sum k (fun t => sum (rows_of n r t) (fun b => f (t * r + b)%nat)) + sum (rows_of n r k) (fun b => f (k * r + b)%nat) = sum (Nat.min n (S k * r)) f).
+  rewrite IH. unfold rows_of. destruct (Nat.le_gt_cases n (k * r)) as [L|L].
+  - replace (n - k * r)%nat with 0%nat by lia. rewrite Nat.min_0_r. replace (Nat.min n (S k * r)) with n by nia. rewrite Nat.min_l by lia. simpl. ring.
+  - rewrite (Nat.min_r n (k * r)) by lia. rewrite <- (sum_app (k * r)). f_equal. nia. Qed.
+Lemma sum_tiles n r f : (0 < r)%nat -> sum n f = sum (pieces n r) (fun t => sum (rows_of n r t) (fun b => f (t * r + b)%nat)).
+Proof. intro R0. rewrite sum_pieces by exact R0. f_equal. pose proof (pieces_cover n r R0). lia. Qed.
+
 (* The backward pass of a row. m is any number, such as the largest visible score; of the gradient dS
    of the scores, the chapter on learning proves that it is score_gradient. *)
 Theorem backward : forall (n dv : nat) (seen : nat -> bool) (s dO : vector) (V : matrix) (m : R),
@@ -163,10 +173,9 @@ Theorem backward : forall (n dv : nat) (seen : nat -> bool) (s dO : vector) (V :
   let lambda := m + ln (sum n (fun j => masked_exp (seen j) (s j - m))) in
   let a := masked_softmax n seen s in
   let dS := score_gradient n a (fun j => dot dv dO (V j)) in
-  (forall j, dS j = masked_exp (seen j) (s j - lambda) * (dot dv dO (V j) - dot dv dO (average n a V)))
-  /\ (forall tiles size f, n = (tiles * size)%nat -> sum n (fun j => dS j * f j) = sum tiles (fun t => sum size (fun b =>
-        let j := (t * size + b)%nat in
-        masked_exp (seen j) (s j - lambda) * (dot dv dO (V j) - dot dv dO (average n a V)) * f j))).
+  (forall j, a j = masked_exp (seen j) (s j - lambda))
+  /\ (forall j, dS j = masked_exp (seen j) (s j - lambda) * (dot dv dO (V j) - dot dv dO (average n a V)))
+  /\ (forall r f, (0 < r)%nat -> sum n f = sum (pieces n r) (fun t => sum (rows_of n r t) (fun b => f (t * r + b)%nat))).
 Proof. intros n dv seen s dO V m (i & I & Si) lambda a dS. set (l := sum n (fun j => masked_exp (seen j) (s j - m))).
   assert (P : 0 < l).
   { apply Rlt_le_trans with (masked_exp (seen i) (s i - m)); [rewrite Si; apply exp_pos|].
@@ -184,6 +193,4 @@ Proof. intros n dv seen s dO V m (i & I & Si) lambda a dS. set (l := sum n (fun 
     - intros c _. rewrite <- sum_scal. apply sum_ext. intros. ring. }
   assert (F : forall j, dS j = masked_exp (seen j) (s j - lambda) * (dot dv dO (V j) - dot dv dO (average n a V))).
   { intro j. unfold dS, score_gradient. rewrite De, W. reflexivity. }
-  split; [exact F|]. intros tiles size f N. rewrite (sum_ext n _ (fun j => masked_exp (seen j) (s j - lambda)
-    * (dot dv dO (V j) - dot dv dO (average n a V)) * f j)) by (intros; rewrite F; reflexivity).
-  rewrite N at 1. apply (sum_blocks tiles size). Qed.
+  split; [exact W|]. split; [exact F|]. intros r f R0. apply sum_tiles, R0. Qed.

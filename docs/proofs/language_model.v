@@ -163,23 +163,39 @@ Proof. intros [R0 R1] [_ P1] Pp.
 
 Theorem floor : forall (B n : nat) (mu : vector) (pi p : matrix), distribution B mu ->
   (forall b, (b < B)%nat -> distribution n (pi b) /\ distribution n (p b)) ->
-  (forall b j, (b < B)%nat -> (j < n)%nat -> 0 < p b j) ->
+  (forall b j, (b < B)%nat -> (j < n)%nat -> 0 < mu b -> p b j = 0 -> pi b j = 0) ->
   source_entropy B n mu pi <= expected_loss B n mu pi p
   /\ (expected_loss B n mu pi p = source_entropy B n mu pi <->
       forall b j, (b < B)%nat -> (j < n)%nat -> 0 < mu b -> pi b j = p b j)
   /\ expected_loss B n mu pi p - source_entropy B n mu pi = sum B (fun b => mu b * divergence n (pi b) (p b)).
-Proof. intros B n mu pi p [M0 M1] D Pp.
+Proof. intros B n mu pi p [M0 M1] D Z.
   assert (Diff : expected_loss B n mu pi p - source_entropy B n mu pi = sum B (fun b => mu b * divergence n (pi b) (p b))).
   { unfold expected_loss, source_entropy, divergence. rewrite <- sum_minus. apply sum_ext. intros b Hb.
+    destruct (Rle_lt_or_eq_dec 0 (mu b) (M0 b Hb)) as [Mb|<-]; [|ring].
     rewrite <- Rmult_minus_distr_l. f_equal. unfold Rminus. rewrite Ropp_involutive, <- sum_plus. apply sum_ext. intros j J.
-    unfold xlog. destruct (Req_EM_T (pi b j) 0) as [->|Z]; [ring|].
-    destruct (D b Hb) as [[Pi0 _] _]. pose proof (Pi0 j J). rewrite ln_div; [ring|lra|apply Pp; assumption]. }
+    unfold xlog. destruct (Req_EM_T (pi b j) 0) as [->|Q]; [ring|].
+    destruct (D b Hb) as [[Pi0 _] [P0 _]]. pose proof (Pi0 j J). pose proof (P0 j J).
+    assert (p b j <> 0) by (intro E0; apply Q, (Z b j Hb J Mb E0)). rewrite ln_div; [ring|lra|lra]. }
+  assert (F : forall b, (b < B)%nat -> 0 < mu b -> 0 <= divergence n (pi b) (p b)
+     /\ (divergence n (pi b) (p b) <= 0 -> forall j, (j < n)%nat -> pi b j = p b j)).
+  { intros b Hb Mb. destruct (D b Hb) as [[R0 R1] [P0 P1]].
+    assert (T : sum n (fun j => xlog (pi b j) (p b j) - (pi b j - p b j)) = divergence n (pi b) (p b)).
+    { rewrite !sum_minus, R1, P1. unfold divergence. ring. }
+    assert (G : forall j, (j < n)%nat -> 0 <= xlog (pi b j) (p b j) - (pi b j - p b j)).
+    { intros j J. destruct (Rle_lt_or_eq_dec 0 (p b j) (P0 j J)) as [L|L].
+      - pose proof (xlog_above _ _ (R0 j J) L). lra.
+      - rewrite (Z b j Hb J Mb (eq_sym L)), <- L. unfold xlog. destruct (Req_EM_T 0 0); lra. }
+    rewrite <- T. split; [apply sum_nonneg, G|]. intros L j J.
+    pose proof (sum_term n (fun j => xlog (pi b j) (p b j) - (pi b j - p b j)) j J G) as H. cbv beta in H.
+    destruct (Rle_lt_or_eq_dec 0 (p b j) (P0 j J)) as [L0|L0].
+    - apply xlog_equal; [apply R0, J|exact L0|lra].
+    - rewrite <- L0. apply (Z b j Hb J Mb). lra. }
   assert (T : forall b, (b < B)%nat -> 0 <= mu b * divergence n (pi b) (p b)).
-  { intros b Hb. destruct (D b Hb) as [Dp Dq]. apply Rmult_le_pos; [apply M0, Hb|]. apply divergence_floor; auto. }
+  { intros b Hb. destruct (Rle_lt_or_eq_dec 0 (mu b) (M0 b Hb)) as [Mb|<-]; [|lra].
+    apply Rmult_le_pos; [lra|]. apply F; assumption. }
   assert (Pos : 0 <= sum B (fun b => mu b * divergence n (pi b) (p b))) by (apply sum_nonneg, T).
   split; [lra|]. split; [|exact Diff]. split.
-  - intros E1 b j Hb J Mb. destruct (D b Hb) as [Dp Dq].
-    apply (divergence_floor n (pi b) (p b) Dp Dq (fun j => Pp b j Hb)); [|exact J].
+  - intros E1 b j Hb J Mb. apply (proj2 (F b Hb Mb)); [|exact J].
     pose proof (sum_term B (fun b => mu b * divergence n (pi b) (p b)) b Hb T) as H. cbv beta in H.
     rewrite <- Diff, E1, Rminus_diag_eq in H by reflexivity. apply (Rmult_le_reg_l (mu b)); lra.
   - intro H. assert (sum B (fun b => mu b * divergence n (pi b) (p b)) = 0); [|lra].

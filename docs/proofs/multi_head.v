@@ -52,7 +52,7 @@ Proof. intros d h g dk dv. unfold parameters. simpl. split; [nia|]. intros -> K 
    the output's bias, which every value may carry since the weights sum to 1. *)
 Theorem one_head : forall (a : R -> R -> vector) (b : vector) (beta : R),
   (forall s t j, 0 <= a s t j) -> (forall s t, sum 3 (a s t) = 1) ->
-  ~ (forall s t, a s t 0%nat * (b 0%nat + beta * s) + a s t 1%nat * b 1%nat + a s t 2%nat * (b 2%nat + beta * t) = s - t).
+  ~ (forall s t, 0 <= s -> 0 <= t -> a s t 0%nat * (b 0%nat + beta * s) + a s t 1%nat * b 1%nat + a s t 2%nat * (b 2%nat + beta * t) = s - t).
 Proof. intros a b beta P S H.
   set (m := Rmin (b 0%nat) (Rmin (b 1%nat) (b 2%nat))). set (M := Rmax (b 0%nat) (Rmax (b 1%nat) (b 2%nat))).
   assert (L : m <= b 0%nat /\ m <= b 1%nat /\ m <= b 2%nat /\ b 0%nat <= M /\ b 1%nat <= M /\ b 2%nat <= M).
@@ -64,7 +64,7 @@ Proof. intros a b beta P S H.
   destruct (Rle_dec 0 beta) as [B|B].
   - set (t := Rabs m + 1). assert (T : 0 <= t /\ - t < m).
     { unfold t. pose proof (Rabs_pos m). pose proof (Rle_abs (- m)). rewrite Rabs_Ropp in H1. lra. }
-    specialize (H 0 t). specialize (S 0 t). simpl in S.
+    specialize (H 0 t ltac:(lra) (proj1 T)). specialize (S 0 t). simpl in S.
     pose proof (P 0 t 0%nat). pose proof (P 0 t 1%nat). pose proof (P 0 t 2%nat).
     assert (0 <= beta * t) by nra.
     assert (a 0 t 0%nat * m <= a 0 t 0%nat * (b 0%nat + beta * 0)) by (apply Rmult_le_compat_l; lra).
@@ -74,7 +74,7 @@ Proof. intros a b beta P S H.
     lra.
   - set (s := Rabs M + 1). assert (T : 0 <= s /\ M < s).
     { unfold s. pose proof (Rabs_pos M). pose proof (Rle_abs M). lra. }
-    specialize (H s 0). specialize (S s 0). simpl in S.
+    specialize (H s 0 (proj1 T) ltac:(lra)). specialize (S s 0). simpl in S.
     pose proof (P s 0 0%nat). pose proof (P s 0 1%nat). pose proof (P s 0 2%nat).
     assert (beta * s <= 0) by nra.
     assert (a s 0 0%nat * (b 0%nat + beta * s) <= a s 0 0%nat * M) by (apply Rmult_le_compat_l; lra).

@@ -349,7 +349,7 @@ Theorem bounded : forall (d : nat) (c u : R), 0 < c -> 0 <= u ->
   (forall s, Rabs (soft_cap c s) <= c)
   /\ (forall q k, norm d q <> 0 -> norm d k <> 0 -> Rabs (qk_norm d c q k) <= c)
   /\ (forall n (s t : vector) j, (j < n)%nat -> (forall m, (m < n)%nat -> Rabs (s m) <= c) ->
-       (forall m, (m < n)%nat -> factor u (s m) (t m)) ->
+       (forall m, (m < n)%nat -> Rabs (t m - s m) <= u * c) ->
        exp (- 2 * (u * c)) <= softmax n t j / softmax n s j <= exp (2 * (u * c))).
 Proof. intros d c u C U. split; [|split].
   - intro s. unfold soft_cap. rewrite Rabs_mult, Rabs_pos_eq by lra. pose proof (tanh_bound (s / c)). nra.
@@ -360,6 +360,4 @@ Proof. intros d c u C U. split; [|split].
     assert (Rabs (dot d q k / (norm d q * norm d k)) <= 1); [|nra].
     unfold Rdiv. rewrite Rabs_mult, (Rabs_pos_eq (/ _)) by (left; apply Rinv_0_lt_compat, P).
     apply (Rmult_le_reg_r (norm d q * norm d k)); [exact P|]. rewrite Rmult_assoc, Rinv_l by lra. lra.
-  - intros n s t j J B F. refine (proj1 (factors n (u * c) s t j J _ _)); [nra|].
-    intros m M. destruct (F m M) as (de & -> & De). replace (s m * (1 + de) - s m) with (de * s m) by ring. rewrite Rabs_mult.
-    apply Rmult_le_compat; [apply Rabs_pos|apply Rabs_pos|exact De|apply B, M]. Qed.
+  - intros n s t j J _ F. refine (proj1 (factors n (u * c) s t j J _ _)); [nra|exact F]. Qed.

@@ -293,6 +293,8 @@ Proof. intros A S H. split; [apply dot_nonneg|]. unfold dot, average.
   pose proof (Rle_abs (dot d (Y j) (Y l))) as B. pose proof (cauchy_schwarz d (Y j) (Y l)) as C.
   replace (norm d (Y j) * norm d (Y l)) with (INR d) in C; [unfold dot in *; lra|]. unfold norm. rewrite !H. symmetry. apply sqrt_sqrt, pos_INR. Qed.
 
+(* norm_ is LayerNorm on rows whose components are not all equal; elsewhere it may be anything of mean
+   square 1, and no such row occurs. *)
 Theorem stream : forall (N n d h dk : nat) (weigh : matrix -> nat -> matrix -> matrix) (norm_ : vector -> vector) (B : block_draws) (X : matrix) (i : nat),
   (0 < dk)%nat -> (0 < d)%nat -> (h * dk = d)%nat ->
   (forall x, mean_square d (norm_ x) = 1) ->

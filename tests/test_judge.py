@@ -183,6 +183,22 @@ RIGHT: dict[str, list[str]] = {
             b[np.triu_indices(n, 1)] = -np.inf
             return b""",
     ],
+    "maps": [
+        """
+            same = np.eye(maps.shape[-1])
+            return np.linalg.multi_dot([same, *((maps + same) / 2)[::-1], same])""",
+        """
+            rolled = (maps[0] + np.eye(len(maps[0]))) * 0.5
+            for A in maps[1:]:
+                rolled = 0.5 * A @ rolled + 0.5 * rolled
+            return rolled""",
+        """
+            n = maps.shape[1]
+            rows = np.eye(n)
+            for A in reversed(maps):
+                rows = (rows + rows @ A) / 2
+            return rows.astype(np.float32).astype(float)""",
+    ],
     "masking": [
         "return np.tril(np.ones((n, n), dtype=bool))",
         "return [[j <= i for j in range(n)] for i in range(n)]",
@@ -427,6 +443,34 @@ WRONG: dict[str, list[str]] = {
     "long-sequences": [
         "return np.where(np.tri(n) > 0, -slope * np.subtract.outer(range(n), range(n)), -1e9)",
         "return alibi_bias(n, slope)",
+    ],
+    "maps": [
+        """
+            rolled = np.eye(maps.shape[1])
+            for A in maps:
+                rolled = rolled @ (A + np.eye(len(A))) / 2
+            return rolled""",
+        """
+            rolled = np.eye(maps.shape[1])
+            for A in maps:
+                rolled = (A + np.eye(len(A))) @ rolled
+            return rolled""",
+        """
+            rolled = np.eye(maps.shape[1])
+            for A in maps:
+                rolled = A @ rolled
+            return (rolled + np.eye(len(rolled))) / 2""",
+        "return (maps.mean(axis=0) + np.eye(maps.shape[1])) / 2",
+        """
+            rolled = np.eye(maps.shape[1])
+            for A in maps:
+                rolled = (A.T + np.eye(len(A))) / 2 @ rolled
+            return rolled""",
+        """
+            rolled = np.eye(maps.shape[1])
+            for A in maps[1:]:
+                rolled = (A + np.eye(len(A))) / 2 @ rolled
+            return rolled""",
     ],
     "masking": [
         "return np.tri(n)",

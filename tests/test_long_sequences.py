@@ -681,3 +681,10 @@ def test_t5_has_32_buckets_up_to_128():
 def test_small_bases_and_wide_spreads():
     assert ntk_base(0.5, 4, 3.0) == 4.5
     assert far_share(1.0, 5.0, 0) == 1.0
+
+
+def test_a_part_of_the_components_is_turned(chapter):
+    """The turned pairs give cosines of the offset and of its hundredth, the other pair 1."""
+    for offset, (whole, part) in zip((0, 1, 3, 100, 314), chapter.grid("partial"), strict=True):
+        assert_printed([whole], [mpmath.cos(offset) + mpmath.cos(mpmath.mpf(offset) / 100)], 2)
+        assert_printed([part], [mpmath.cos(offset) + 1], 2)

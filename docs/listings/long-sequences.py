@@ -259,6 +259,27 @@ factors = [(base / 10000) ** (126 / 128) for base in bases]
 table(list(zip(bases, factors, strict=True)), columns=["base", "λ"], spec=["d", ".2f"])
 # --8<-- [end:published]
 
+# --8<-- [start:partial]
+same = np.array([[1.0, 0, 1, 0]])  # a query and a key that say the same
+
+
+def score_at(offset, turned):
+    """The dot product if only the first components are turned."""
+    q_t, k_u = (
+        np.concatenate([rope(same[:, :turned], np.array([t])), same[:, turned:]], axis=1)
+        for t in (float(offset), 0.0)
+    )
+    return (q_t @ k_u.T).item()
+
+
+table(
+    [[score_at(offset, turned) for turned in (4, 2)] for offset in (0, 1, 3, 100, 314)],
+    columns=["all four turned", "two of four turned"],
+    index=[f"offset {offset}" for offset in (0, 1, 3, 100, 314)],
+    spec=".2f",
+)
+# --8<-- [end:partial]
+
 
 # --8<-- [start:alibi]
 bias = alibi_bias(np.array([log(2)]), 64)[0]  # equal scores: c = 0

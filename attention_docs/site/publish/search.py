@@ -38,6 +38,9 @@ SKIPPED_CLASSES = {
 }
 REFERENCE = (
     *(
+        "after-part-1/",
+        "after-part-2/",
+        "after-part-3/",
         "api/",
         "glossary/",
         "notation/",

@@ -330,6 +330,7 @@ def check_zip(path: Path) -> set[str]:
     for name, page in pages.items():
         for link in page.links:
             target, _, anchor = link.partition("#")
+            target = target.partition("?")[0]
             goal = posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(target)))
             goal = goal if target else name
             assert not target.startswith("/"), (name, link)

@@ -4,7 +4,7 @@
 from attention_docs.assistant import load_answers
 from attention_docs.tokens import byte_characters, load_vocabulary
 
-said = load_answers().greedy["strawberry"]["text"]
+said, _ = load_answers().greedy["strawberry"].values()
 byte_tokens = len(load_vocabulary()[0].keys() & set(byte_characters().values()))
 # --8<-- [end:asked]
 

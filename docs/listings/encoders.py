@@ -392,7 +392,8 @@ rng = np.random.default_rng(0)
 W = rng.standard_normal((9, 8))
 as_layer = x @ W  # (16, 8)
 kernels = torch.from_numpy(W.T.reshape(8, 1, 3, 3))
-moved = torch.nn.functional.conv2d(torch.from_numpy(picture)[None, None], kernels, stride=3)
+image = torch.from_numpy(picture)[None, None]
+moved = torch.nn.functional.conv2d(image, kernels, stride=3)
 as_convolution = moved[0].numpy().reshape(8, 16).T
 gap = np.abs(as_layer - as_convolution).max()
 check("all 128 numbers agree to within 10⁻¹²", gap < 1e-12)
@@ -490,7 +491,7 @@ print(wrong[0].astype(int), proper[0].astype(int), sep="\n")
 
 # --8<-- [start:writing]
 def your_norm(x, real):
-    """BatchNorm without ε of tokens x (n, d), by the mean and variance of the real ones, (n,)."""
+    """BatchNorm without ε: tokens x (n, d), real (n,) or not."""
     return x  # write it here
 
 

@@ -270,7 +270,7 @@ table([turned[2], rolled[2]], columns=numbered("token", 3), index=["wrong", "rig
 
 # --8<-- [start:writing]
 def your_rollout(maps):
-    """Attention rollout: maps (layers, n, n), the first layer first; returns (n, n)."""
+    """Rollout (n, n) of maps (layers, n, n), the first first."""
     return maps[-1]  # write it here
 
 

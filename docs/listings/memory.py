@@ -477,7 +477,7 @@ table([[product, exp(-1)]], columns=["φ(q) · φ(−q)", "e⁻¹"], spec=".4f")
 
 # --8<-- [start:writing]
 def your_update(state, key, value, rate):
-    """The state after one step of the delta rule; state is f by d_v, key and value are vectors."""
+    """The state (f, d_v) after a step of the delta rule."""
     return state  # write it here
 
 

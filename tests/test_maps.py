@@ -235,7 +235,7 @@ def test_control(chapter: Page) -> None:
         assert frame.caption.endswith(f"the likeliest token is {said.strip()}, {p:.2f}.")
         effects = [0.0] * COUNTRY + [place[0] for place in KEPT["effect"][i]]
         wanted = [KEPT["last_rows"][layer], KEPT["rollout"][layer], effects]
-        assert_printed(numbers(frame.labels[0]), np.ravel(wanted).tolist(), 2)
+        assert_printed(numbers(frame.labels[0]), np.ravel(wanted).tolist(), 3)
     assert KEPT["said"][8][0][0] == " Paris"  # the answer to the guess, after layer 27
     assert KEPT["layers"][8] == 26
 
@@ -265,12 +265,12 @@ def test_heads(chapter: Page) -> None:
     )
     for row, (layer, head) in zip(rows, [*by_weight, *by_cost], strict=True):
         assert row[""] == f"head {layer}.{head}"
-        assert_printed(float(row["weight on the country"]), KEPT["on_country"][layer][head], 2)
+        assert_printed(float(row["weight on the country"]), KEPT["on_country"][layer][head], 3)
         cost = float(row["cost of cutting it"].replace("−", "-"))
-        assert_printed(cost, KEPT["cost"][layer][head], 2)
+        assert_printed(cost, KEPT["cost"][layer][head], 3)
         others = [one for i, one in enumerate(KEPT["cost"][layer]) if i != head]
         found = numbers(row["other heads of its layer"])
-        assert_printed(found, [min(others), max(others)], 2)
+        assert_printed(found, [min(others), max(others)], 3)
     (layer, head), (top, costly) = by_weight[0], by_cost[0]
     least = KEPT["cost"][layer][head]
     values = [

@@ -249,7 +249,7 @@ def test_notebook(chapter):
             sheet.append(share_right(torch.einsum("if,jf,jv->iv", names, names, rooms), rooms))
         for name, shares in (("cache", cache), ("sheet", sheet)):
             ((mean, half),) = parse_plus_minus(line[f"{name}: % right"])
-            assert_printed([mean, half], mean_and_half(shares), 0)
+            assert_printed([mean, half], mean_and_half(shares), 1)
         assert set(cache) == {100}
         assert parse_number(line["cache: numbers"]) == n * (16 + 16)
         assert line["sheet: numbers"] == str(16 * 16)
@@ -312,7 +312,7 @@ def test_returning(chapter):
             deltas.append(share_right(names @ corrected, rooms, n - 8))
         for name, shares in (("sum", sums), ("delta rule", deltas)):
             ((mean, half),) = parse_plus_minus(line[f"% right, {name}"])
-            assert_printed([mean, half], mean_and_half(shares), 0)
+            assert_printed([mean, half], mean_and_half(shares), 1)
         means.append((sum(sums) / 20, sum(deltas) / 20))
     assert [len(means), means[-1][0] < 2, min(mean for _, mean in means) > 80] == [5, True, True]
 

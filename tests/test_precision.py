@@ -551,7 +551,7 @@ def test_distances_between_numbers(chapter):
             float(torch.nextafter(one[0], one[1])) - size, rel=1e-3
         )
         for name in ("float16", "float32"):
-            wanted = f"{np.spacing(np.dtype(name).type(size)):.4g}"
+            wanted = f"{np.spacing(np.dtype(name).type(size)):.7g}"
             assert parse_number(row[name]) == pytest.approx(float(wanted), rel=1e-6)
 
 

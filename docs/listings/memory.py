@@ -42,7 +42,7 @@ def take_the_test(n, seed):
 rows = []
 for n in (4, 8, 16, 32, 64):
     shares = np.array([take_the_test(n, seed) for seed in range(SEEDS)])
-    right = [interval(shares[:, i], ".0f") for i in (0, 1)]
+    right = [interval(shares[:, i], ".1f") for i in (0, 1)]
     rows.append([n, right[0], 2 * n * d, right[1], d * d])
 table(
     rows,
@@ -280,7 +280,7 @@ def ask_for_the_newest(n, seed):
 moves = (8, 16, 32, 64, 128)
 newest = {n: np.array([ask_for_the_newest(n, seed) for seed in range(SEEDS)]) for n in moves}
 table(
-    [[n, *(interval(found[:, i], ".0f") for i in (0, 1))] for n, found in newest.items()],
+    [[n, *(interval(found[:, i], ".1f") for i in (0, 1))] for n, found in newest.items()],
     columns=["facts", "% right, sum", "% right, delta rule"],
 )
 # --8<-- [end:returning]

@@ -362,7 +362,7 @@ table(
     [[mark(size, name) for name in ("float32", "float16", "bfloat16")] for size in (1, 20, 100)],
     columns=["float32", "float16", "bfloat16"],
     index=[f"logit {size}" for size in (1, 20, 100)],
-    spec=".4g",
+    spec=".7g",
 )
 # --8<-- [end:steps]
 

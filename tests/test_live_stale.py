@@ -141,11 +141,11 @@ EDITS = [
     ("masking", "coins", "SEED = 0", "SEED = 7", [], []),
     (
         "eight-steps",
-        "inputs",
+        "components",
         '"dog"',
         '"cat"',
-        ["The query of dog", "So dog matches", "Input 1 is the vector of dog"],
-        ["five matrix products"],
+        ["The query of dog", "So dog matches", "half each to dog and man"],
+        ["Why not take the best card"],
     ),
     (
         "sequences",

@@ -30,13 +30,13 @@ class SitePage(Page):
             _restore(self, self.record, files)
 
 
-def record_page(page: Page, html: str, folder: str) -> RenderedPage:
+def record_page(page: Page, html: str, folder: str, is_chapter: bool) -> RenderedPage:
     """What the cache needs of a page that mkdocs has rendered; `folder` is its language's."""
 
     def listed(item: AnchorLink) -> list[Any]:
         return [item.title, item.id, item.level, [listed(one) for one in item.children]]
 
-    entries = search.find_entries(page.url.removeprefix(folder), html)
+    entries = search.find_entries(page.url.removeprefix(folder), html, is_chapter)
     return RenderedPage(
         contents=[listed(item) for item in page.toc],
         anchors=sorted(page.present_anchor_ids or ()),

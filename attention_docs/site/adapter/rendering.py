@@ -87,7 +87,9 @@ def finish_html(state: BuildState, page: Page, html: str) -> str:
         html = untranslated.redirect_files(html, source.text, published.text_url, published.url)
     assembled.failures += build.find_typed_numbers(source)
     html = blocks.render_faults(assembled) + html
-    known.rendered = record_page(page, html, build.addresses.find_folder(source.lang))
+    is_chapter = source.slug in build.settings.navigation.chapters
+    folder = build.addresses.find_folder(source.lang)
+    known.rendered = record_page(page, html, folder, is_chapter)
     state.failures += assembled.failures
     # What was wrong before anything ran is part of the page's key.
     expected = {fault for fault in build.failures if fault.path == source.path}

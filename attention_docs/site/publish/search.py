@@ -36,22 +36,6 @@ SKIPPED_CLASSES = {
     "result-links",
     "stars",
 }
-REFERENCE = (
-    *(
-        "after-part-1/",
-        "after-part-2/",
-        "after-part-3/",
-        "api/",
-        "glossary/",
-        "notation/",
-        "numbers/",
-        "proofs/",
-        "questions/",
-        "results/",
-        "review/",
-        "sources/",
-    ),
-)
 BEHIND = {"in-short", "short", "sources"}  # sections that repeat what others explain
 CALLED = re.compile(r"(?<=\.)[A-Za-z]\w{2,}|[A-Za-z]\w{2,}(?=\()|[A-Za-z]\w*_\w+")
 """What code calls or names in several words: by that people look for code."""
@@ -92,8 +76,9 @@ class Vocabulary:
 class _Sections:
     """Cuts a page at its headings; every paragraph, list item or row is a line of text."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, is_chapter: bool) -> None:
         self.url = url
+        self.is_chapter = is_chapter
         self.entries: list[SearchEntry] = []
         self.text: list[str] = []
         self.current = -1  # the entry that text belongs to
@@ -170,9 +155,9 @@ class _Sections:
 
     def _find_boost(self, tag: str, name: str) -> float | None:
         """What looks up, lists or repeats comes after what explains."""
-        if self.url.startswith(REFERENCE):
+        if not self.is_chapter:
             return 0.5 if tag == "tr" else 0.2
-        if name in BEHIND or not self.url:  # the home page lists what chapters explain
+        if name in BEHIND:
             return 0.2
         return 0.6 if name.startswith("exercise") else None
 
@@ -201,15 +186,17 @@ def format_tex(tex: str) -> str:
     return COMMAND.sub(lambda name: SIGNS.get(name[1], name[1]) + " ", bare)
 
 
-def find_entries(url: str, content: str) -> list[SearchEntry]:
+def find_entries(url: str, content: str, is_chapter: bool = True) -> list[SearchEntry]:
     r"""The sections of a page, each with its address, title and text.
+
+    Sections of a page that is no chapter come after those of chapters, which explain.
 
     Examples:
         >>> html = '<h1 id="a">Why √d_k</h1><p>Scores <b>grow</b>.</p><p>So do sums.</p>'
         >>> find_entries("a/", html)
         [{'location': 'a/', 'title': 'Why √d_k', 'text': 'Scores grow.\nSo do sums.'}]
     """
-    sections = _Sections(url)
+    sections = _Sections(url, is_chapter)
     sections.walk(fragment_fromstring(content, create_parent="article"))
     sections.end_line()
     return sections.entries

@@ -112,7 +112,7 @@ def frame(i, layer):
         ylabel="share",
         roles=["weight", "neutral", "output"],
         scale=(LOW, 1.2),
-        spec=".3f",
+        spec=".4f",
     )
     token, p = measured.said[i][0]
     caption = (
@@ -165,7 +165,7 @@ table(
     rows,
     columns=["weight on the country", "cost of cutting it", "other heads of its layer"],
     index=names,
-    spec=".3f",
+    spec=".4f",
 )
 # --8<-- [end:heads]
 

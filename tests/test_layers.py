@@ -22,7 +22,9 @@ def test_the_engine_knows_no_chapter() -> None:
     chapters = {path.stem.replace("-", "_") for path in (ROOT / "docs/listings").glob("*.py")}
     scaffold = PACKAGE / "site" / "scaffold" / "chapter"  # what a new chapter begins with
     publish = PACKAGE / "site" / "publish"  # three measure, by hand, what the package keeps
-    measures = {publish / f"{one}.py" for one in ("measurements", "beginnings", "patching")}
+    measures = {
+        publish / f"{one}.py" for one in ("measurements", "beginnings", "neurons", "patching")
+    }
     for path in sorted({*(PACKAGE / "site").rglob("*.py")} - {*scaffold.glob("*.py")} - measures):
         parts = {name.split(".")[1] for name in list_imports(path)}
         assert not parts & chapters, path

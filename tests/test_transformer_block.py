@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import statistics
 from fractions import Fraction
@@ -21,8 +22,10 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from attention_docs import transformer_block
+from attention_docs.heads import FOLDER
 from attention_docs.multi_head import Parameters, multi_head_attention
 from attention_docs.nn import TransformerEncoderLayer
+from attention_docs.smollm2 import encode_text, load_smollm2
 from attention_docs.transformer_block import (
     BlockParameters,
     block_flops,
@@ -49,6 +52,7 @@ from tests.exact import (
     product,
 )
 from tests.page import Page, parse_number, vector_of
+from tests.test_heads import FILE, Tensors, in_torch, needs_model, run_in_torch  # noqa: F401
 
 seeds = st.integers(0, 2**31 - 1)
 DTYPES = {torch.float64: 1e-11, torch.float32: 2e-4, torch.bfloat16: 0.15, torch.float16: 0.03}
@@ -1200,3 +1204,60 @@ def test_a_tied_table(chapter: Page) -> None:
     """By hand for d = 512: 1, √256, √512 and 1; the sizes are those of the model's file."""
     assert chapter.column("tied", "size") == [1.0, 16.0, round(512**0.5, 1), 1.0]
     assert chapter.values("input")[-2:] == [f"{49_152 * 576:,}", "134,515,008"]
+
+
+NEURON = json.loads((FOLDER / "neuron.json").read_text(encoding="utf-8"))
+
+
+def test_a_neuron(chapter: Page) -> None:
+    """The kept results; the selection, its block and the whole number of neurons by hand."""
+    rows = chapter.table("neuron")
+    assert [row[""] for row in rows] == [one["text"] for one in NEURON["texts"]]
+    for name, wanted in (
+        ("activity", [one["activity"][-1] for one in NEURON["texts"]]),
+        ("a month next", [one["months"] for one in NEURON["texts"]]),
+        ("without the neuron", [one["cut"] for one in NEURON["texts"]]),
+    ):
+        assert [parse_number(row[name]) for row in rows] == wanted
+    due = NEURON["texts"][:5]
+    lost = [100 - 100 * one["cut"] / one["months"] for one in due]
+    moved = max(abs(p - one["months"]) for one in due for p in one["others cut"])
+    assert chapter.values("neuron") == [
+        *("1,536", "209", "20"),
+        "November, December, October, February, March, January, April, August, September, June, "
+        "July, May",
+        f"{1536 * 30:,}",
+        *(f"{min(lost):.0f}", f"{max(lost):.0f}", f"{moved:.3f}"),
+    ]
+
+
+@needs_model
+@pytest.mark.timeout(900)
+def test_the_neuron_is_measured_again(in_torch: Tensors) -> None:  # noqa: F811
+    """In PyTorch: what its row raises, where it is active, and what two cuts cost."""
+    (layer, neuron), model = NEURON["neuron"], load_smollm2(FILE)
+    block = f"blk.{layer}."
+    down, table = in_torch[f"{block}ffn_down"], in_torch["token_embd"]
+    raised = (table @ (-down[:, neuron] * in_torch["output_norm"])).topk(12).indices
+    assert [model.tokens[i].replace("Ġ", " ") for i in raised.tolist()] == NEURON["raised"]
+    months = torch.tensor([model.ids[one.replace(" ", "Ġ")] for one in NEURON["raised"]])
+
+    def months_next(ids: torch.Tensor, cut: int | None = None) -> float:
+        kept = down.clone()
+        if cut is not None:
+            kept[:, cut] = 0
+        logits, _ = run_in_torch(ids, in_torch | {f"{block}ffn_down": kept})
+        return logits[-1].softmax(dim=-1)[months].sum().item()
+
+    for one in NEURON["texts"][:2] + NEURON["texts"][-3:]:
+        ids, layers = torch.tensor(encode_text(one["text"], model)), list[torch.Tensor]()
+        run_in_torch(ids, in_torch, skip=[(layer, "feed-forward")], layers=layers)
+        y = nn.functional.rms_norm(layers[layer], (576,), in_torch[f"{block}ffn_norm"], eps=1e-5)
+        gate, up = (y @ in_torch[f"{block}ffn_{name}"][neuron] for name in ("gate", "up"))
+        active = -nn.functional.silu(gate) * up
+        np.testing.assert_allclose(active, one["activity"], atol=2e-2)
+        np.testing.assert_allclose(months_next(ids), one["months"], atol=5e-3)
+        np.testing.assert_allclose(months_next(ids, neuron), one["cut"], atol=5e-3)
+    ids = torch.tensor(encode_text(NEURON["texts"][0]["text"], model))
+    again = months_next(ids, NEURON["drawn"][0])
+    np.testing.assert_allclose(again, NEURON["texts"][0]["others cut"][0], atol=5e-3)

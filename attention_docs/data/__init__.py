@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 BEGINNINGS = "next-word.json"  # how the model goes on with some
 BATCH = "batches.json"  # two texts alone and in one batch
+NEURON = "neuron.json"  # one neuron: when it is active, and what it writes
 MAPS = "maps.json"  # maps, exchanged rows and cut heads on a question for capitals
 
 SMOLLM2 = {
@@ -39,6 +40,21 @@ def load_beginnings() -> dict[str, Any]:
     kept: dict[str, Any] = json.loads(
         (Path(__file__).parent / "smollm2" / BEGINNINGS).read_text(encoding="utf-8")
     )
+    return kept
+
+
+def load_neuron() -> dict[str, Any]:
+    """When one neuron of SmolLM2-135M-Instruct is active, what it writes and what cutting it costs.
+
+    Source:
+        The file data/smollm2/neuron.json of this package; the README beside it says how to make it.
+
+    Examples:
+        >>> load_neuron()["raised"][:2]
+        [' November', ' December']
+    """
+    path = Path(__file__).parent / "smollm2" / NEURON
+    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return kept
 
 

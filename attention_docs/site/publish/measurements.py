@@ -20,7 +20,7 @@ from jaxtyping import Float, Int
 
 from attention_docs.assistant import ANSWERS, chat_text
 from attention_docs.batches import pad
-from attention_docs.data import BATCH, BEGINNINGS, MAPS
+from attention_docs.data import BATCH, BEGINNINGS, MAPS, NEURON
 from attention_docs.gguf import read_gguf
 from attention_docs.heads import (
     FOLDER,
@@ -34,7 +34,7 @@ from attention_docs.heads import (
 )
 from attention_docs.language_model import cross_entropy
 from attention_docs.next_word import token_text
-from attention_docs.site.publish import beginnings, patching
+from attention_docs.site.publish import beginnings, neurons, patching
 from attention_docs.smollm2 import (
     FILE,
     HEADS,
@@ -453,6 +453,8 @@ def main(folder: Path) -> None:
     (FOLDER / BATCH).write_text(batch, encoding="utf-8")
     maps = write_measurements(patching.measure_maps(model))
     (FOLDER / MAPS).write_text(maps, encoding="utf-8")
+    neuron = write_measurements(neurons.measure_neuron(model))
+    (FOLDER / NEURON).write_text(neuron, encoding="utf-8")
     found = beginnings.measure_beginnings(model)
     (FOLDER / BEGINNINGS).write_text(beginnings.write_beginnings(found), encoding="utf-8")
 

@@ -199,11 +199,14 @@ def main(site: Path) -> None:
     for tex, said in zip(frequent, engine, strict=True):
         tree = parse(formulas[tex])
         spoken = [speak(tree, lang) for lang in INTENTS]
-        lines.append(f"[{json.dumps(tex, ensure_ascii=False)}]")
-        for name, text in zip(("en", "zh", "engine"), (*spoken, said), strict=True):
-            lines.append(f"{name} = {json.dumps(text, ensure_ascii=False)}")
-        lines.append("")
-    TABLE.write_text("\n".join(lines), encoding="utf-8")
+        pairs = zip(("en", "zh", "engine"), (*spoken, said), strict=True)
+        texts = ", ".join(f"{name} = {_quote(text)}" for name, text in pairs)
+        lines.append(f"{_quote(tex)} = {{ {texts} }}")
+    TABLE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _quote(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import shutil
 from pathlib import Path
 
@@ -42,6 +43,7 @@ def test_a_new_chapter_stands_before_the_gallery(root: Path) -> None:
     at = next(i for i, row in enumerate(rows) if "(docs/en/mistakes.md)" in row)
     page = read_page(root / "docs/en/low.md", root)
     assert rows[at - 1] == f"| [Low rank](docs/en/low.md) | {page.meta['question']} |"
+    runpy.run_path(str(root / "docs/listings/low.py"))
 
 
 @pytest.mark.parametrize(("name", "before"), [("abacus", "assistant"), ("zen", None)])

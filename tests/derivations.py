@@ -110,12 +110,9 @@ def standardised(rng: np.random.Generator) -> Names:
     sigma = number(np.sqrt(p @ (values - mean) ** 2))
     cases = [(w, {"X": x, "Z": (x - mean) / sigma}) for w, x in zip(p, values, strict=True)]
     return {
-        "cases": cases,
-        "\\mu": mean,
-        "\\sigma": sigma,
-        "X": values[0].item(),
+        "cases": cases, "\\mu": mean, "\\sigma": sigma, "X": values[0].item(),
         "Z": (values[0].item() - mean) / sigma,
-    }
+    }  # fmt: skip
 
 
 def initialised(rng: np.random.Generator) -> Names:
@@ -145,19 +142,10 @@ def weighted(rng: np.random.Generator) -> Names:
     s = row(rng, 1, n)
     a = softmax(beta * s)
     return {
-        "n": n,
-        "s": s,
-        "a": a,
-        "\\tau": tau,
-        "\\beta": beta,
-        "m": int(a.argmax()),
-        "Z": number(np.exp(beta * s).sum()),
-        "i": 1,
-        "j": 2,
-        "softmax": softmax,
-        "sizes": dict.fromkeys("ijm", n),
-        "\\bar s": number(a @ s.T),
-    }
+        "n": n, "s": s, "a": a, "\\tau": tau, "\\beta": beta, "m": int(a.argmax()),
+        "Z": number(np.exp(beta * s).sum()), "i": 1, "j": 2, "softmax": softmax,
+        "sizes": dict.fromkeys("ijm", n), "\\bar s": number(a @ s.T),
+    }  # fmt: skip
 
 
 def cold(rng: np.random.Generator) -> Names:
@@ -167,22 +155,11 @@ def cold(rng: np.random.Generator) -> Names:
     a = softmax(s)
     top = np.sort(s[0])
     return names | {
-        "a": a,
-        "\\tau": 1.0,
-        "\\beta": 1.0,
-        "Z": number(np.exp(s).sum()),
-        "c": number(rng.normal()),
-        "s_max": top[-1],
-        "s_\\max": top[-1],
-        "s_min": top[0],
-        "s_\\min": top[0],
-        "g": row(rng, 1, 4),
-        "R": top[-1] - top[0],
-        "\\Delta": top[-1] - top[-2],
-        "a_\\min": a.min(),
-        "J": np.diag(a[0]) - a.T @ a,
-        "v": row(rng, 1, 4),
-    }
+        "a": a, "\\tau": 1.0, "\\beta": 1.0, "Z": number(np.exp(s).sum()),
+        "c": number(rng.normal()), "s_max": top[-1], "s_\\max": top[-1], "s_min": top[0],
+        "s_\\min": top[0], "g": row(rng, 1, 4), "R": top[-1] - top[0], "\\Delta": top[-1] - top[-2],
+        "a_\\min": a.min(), "J": np.diag(a[0]) - a.T @ a, "v": row(rng, 1, 4),
+    }  # fmt: skip
 
 
 def gap(rng: np.random.Generator) -> Names:
@@ -246,18 +223,9 @@ def additive(rng: np.random.Generator) -> Names:
     h = lambda one: number(np.exp(c * one))  # noqa: E731
     a = np.array([[h(x + y), h(y), 1.0]])
     return {
-        "f": lambda one: c * one,
-        "c": c,
-        "h": h,
-        "x": x,
-        "y": y,
-        "r": 3,
-        "t": 7,
-        "n": 2,
-        "a": a / a.sum(),
-        "a_n": 1.0,
-        "sizes": {"j": 3},
-    }
+        "f": lambda one: c * one, "c": c, "h": h, "x": x, "y": y, "r": 3, "t": 7, "n": 2,
+        "a": a / a.sum(), "a_n": 1.0, "sizes": {"j": 3},
+    }  # fmt: skip
 
 
 def only(rng: np.random.Generator) -> Names:
@@ -336,16 +304,9 @@ def started(rng: np.random.Generator) -> Names:
 def product_rule(rng: np.random.Generator) -> Names:
     F, G, dC = row(rng, 3, 4), row(rng, 4, 5), row(rng, 3, 5)
     return {
-        "dC": dC,
-        "F": F,
-        "G": G,
-        "dF": dC @ G.T,
-        "dG": F.T @ dC,
-        "i": 1,
-        "m": 2,
-        "l": 3,
+        "dC": dC, "F": F, "G": G, "dF": dC @ G.T, "dG": F.T @ dC, "i": 1, "m": 2, "l": 3,
         "sizes": {"i": 3, "l": 5},
-    }
+    }  # fmt: skip
 
 
 def descent(rng: np.random.Generator) -> Names:
@@ -353,12 +314,9 @@ def descent(rng: np.random.Generator) -> Names:
     target = row(rng, 3, 4)
     W = target + dW / 2
     return {
-        "L": lambda w: number(((w - target) ** 2).sum()),
-        "W": W,
-        "dW": dW,
-        "\\eta": 1e-4,
+        "L": lambda w: number(((w - target) ** 2).sum()), "W": W, "dW": dW, "\\eta": 1e-4,
         "sizes": {"i": 3, "j": 4},
-    }
+    }  # fmt: skip
 
 
 def glorot(rng: np.random.Generator) -> Names:
@@ -385,28 +343,18 @@ def decided(rng: np.random.Generator) -> Names:
     j = int(a[i].argmax())
     dS = a * (dA - (dA * a).sum(axis=1, keepdims=True))
     return {
-        "a": a,
-        "dA": dA,
-        "dS": dS,
-        "i": i,
-        "j": j,
-        "\\varepsilon": 1 - a[i, j],
-        "R": number(dA[i].max() - dA[i].min()),
-        "sizes": {"m": 4},
-    }
+        "a": a, "dA": dA, "dS": dS, "i": i, "j": j, "\\varepsilon": 1 - a[i, j],
+        "R": number(dA[i].max() - dA[i].min()), "sizes": {"m": 4},
+    }  # fmt: skip
 
 
 def steps(rng: np.random.Generator) -> Names:
     k, ds, tau, eta = row(rng, 1, 4), number(rng.normal()), 2.0, 0.1
     dq = ds * k / tau
     return {
-        "k": k,
-        "ds": ds,
-        "\\tau": tau,
-        "\\eta": eta,
-        "dq": dq,
+        "k": k, "ds": ds, "\\tau": tau, "\\eta": eta, "dq": dq,
         "\\Delta s": number((-eta * dq) @ k.T) / tau,
-    }
+    }  # fmt: skip
 
 
 def alike(rng: np.random.Generator) -> Names:
@@ -427,15 +375,9 @@ def angles_of(rng: np.random.Generator) -> Names:
     alpha, beta, theta = rng.normal(size=3)
     a, b, a2, b2 = rng.normal(size=4)
     return {
-        "\\alpha": alpha,
-        "\\beta": beta,
-        "\\theta": theta,
-        "R": make_rotation,
-        "a": a,
-        "b": b,
-        "a'": a2,
-        "b'": b2,
-    }
+        "\\alpha": alpha, "\\beta": beta, "\\theta": theta, "R": make_rotation, "a": a, "b": b,
+        "a'": a2, "b'": b2,
+    }  # fmt: skip
 
 
 def orthogonal_steps(rng: np.random.Generator) -> Names:
@@ -475,25 +417,12 @@ def sinusoidal(rng: np.random.Generator) -> Names:
     forward = lambda s: rotation(-s)  # noqa: E731  rows turn with R_s, whose sines stand above
     x = {t: row(rng, 1, d), t + delta: row(rng, 1, d)}
     return {
-        "p": encode,
-        "R": forward,
-        "t": t,
-        "u": t + delta,
-        "s": 2,
-        "i": 1,
-        "\\Delta": delta,
-        "d": d,
-        "\\omega": omega[None],
-        "\\alpha": (omega * t)[None],
-        "\\beta": (omega * delta)[None],
-        "M": mixing,
-        "x": lambda place: x[place],
-        "q": q,
-        "k": k,
-        "\\tilde q": lambda t: q @ forward(t),
-        "\\tilde k": lambda u: k @ forward(u),
+        "p": encode, "R": forward, "t": t, "u": t + delta, "s": 2, "i": 1, "\\Delta": delta, "d": d,
+        "\\omega": omega[None], "\\alpha": (omega * t)[None], "\\beta": (omega * delta)[None],
+        "M": mixing, "x": lambda place: x[place], "q": q, "k": k,
+        "\\tilde q": lambda t: q @ forward(t), "\\tilde k": lambda u: k @ forward(u),
         "sizes": {"i": d // 2},
-    }
+    }  # fmt: skip
 
 
 def turns(rng: np.random.Generator) -> Names:
@@ -550,16 +479,10 @@ def one_head(rng: np.random.Generator) -> Names:
     a, x = softmax(row(rng, 1, 3)), row(rng, 3, 4)
     W_V, b_V, W_O, b_O = row(rng, 4, 2), row(rng, 1, 2), row(rng, 2, 3), row(rng, 1, 3)
     return {
-        "a": a,
-        "x": x,
-        "W_V": W_V,
-        "b_V": b_V,
-        "W_O": W_O,
-        "b_O": b_O,
-        "y": (a @ (x @ W_V + b_V)) @ W_O + b_O,
-        "f": lambda one: (one @ W_V + b_V) @ W_O + b_O,
+        "a": a, "x": x, "W_V": W_V, "b_V": b_V, "W_O": W_O, "b_O": b_O,
+        "y": (a @ (x @ W_V + b_V)) @ W_O + b_O, "f": lambda one: (one @ W_V + b_V) @ W_O + b_O,
         "sizes": {"j": 3},
-    }
+    }  # fmt: skip
 
 
 def low_rank(rng: np.random.Generator) -> Names:
@@ -568,19 +491,10 @@ def low_rank(rng: np.random.Generator) -> Names:
     S = alpha * np.eye(n) + (np.log(rho) + c) @ np.ones((1, n))
     log_a = alpha * np.eye(n) + np.log(rho)
     return {
-        "a": np.exp(log_a),
-        "s": S,
-        "c": c,
-        "S": S,
-        "\\alpha": alpha,
-        "I": np.eye(n),
-        "n": n,
-        "\\rho": rho,
-        "\\mathbf 1": np.ones((n, 1)),
-        "rank": lambda m: np.linalg.matrix_rank(m),
-        "i": 1,
-        "j": 2,
-    }
+        "a": np.exp(log_a), "s": S, "c": c, "S": S, "\\alpha": alpha, "I": np.eye(n), "n": n,
+        "\\rho": rho, "\\mathbf 1": np.ones((n, 1)), "rank": lambda m: np.linalg.matrix_rank(m),
+        "i": 1, "j": 2,
+    }  # fmt: skip
 
 
 def scores(rng: np.random.Generator) -> Names:
@@ -590,33 +504,17 @@ def scores(rng: np.random.Generator) -> Names:
     f, g = w @ (q @ W_q).T, w @ (k @ W_k).T
     s = f.T + g
     return {
-        "q": [one[None] for one in q],
-        "k": [one[None] for one in k],
-        "W_q": W_q,
-        "W_k": W_k,
-        "w": w,
-        "f": f,
-        "g": g,
-        "s": s,
-        "a": softmax(s),
-        "i": 1,
-        "j": 2,
-        "sizes": {"m": n},
-    }
+        "q": [one[None] for one in q], "k": [one[None] for one in k], "W_q": W_q, "W_k": W_k,
+        "w": w, "f": f, "g": g, "s": s, "a": softmax(s), "i": 1, "j": 2, "sizes": {"m": n},
+    }  # fmt: skip
 
 
 def projected(rng: np.random.Generator) -> Names:
     x, W_Q, W_K = row(rng, 3, 5), row(rng, 5, 2), row(rng, 5, 2)
     return {
-        "x": [one[None] for one in x],
-        "W_Q": W_Q,
-        "W_K": W_K,
-        "M": W_Q @ W_K.T,
-        "i": 0,
-        "j": 2,
-        "q": [(one @ W_Q)[None] for one in x],
-        "k": [(one @ W_K)[None] for one in x],
-    }
+        "x": [one[None] for one in x], "W_Q": W_Q, "W_K": W_K, "M": W_Q @ W_K.T, "i": 0, "j": 2,
+        "q": [(one @ W_Q)[None] for one in x], "k": [(one @ W_K)[None] for one in x],
+    }  # fmt: skip
 
 
 def plain_pair(rng: np.random.Generator) -> Names:
@@ -654,15 +552,9 @@ def residual(rng: np.random.Generator) -> Names:
 def feed_forward(rng: np.random.Generator) -> Names:
     W_1, W_2, b_1, b_2, x = (row(rng, *shape) for shape in ((4, 6), (6, 4), (1, 6), (1, 4), (1, 4)))
     return {
-        "W_1": W_1,
-        "W_2": W_2,
-        "b_1": b_1,
-        "b_2": b_2,
-        "x": x,
-        "x_1": x[0, 0],
-        "x_2": x[0, 1],
+        "W_1": W_1, "W_2": W_2, "b_1": b_1, "b_2": b_2, "x": x, "x_1": x[0, 0], "x_2": x[0, 1],
         "FFN": lambda one: np.maximum(0, one @ W_1 + b_1) @ W_2 + b_2,
-    }
+    }  # fmt: skip
 
 
 def normed(rng: np.random.Generator) -> Names:
@@ -685,25 +577,12 @@ def normed(rng: np.random.Generator) -> Names:
     }
     wrong = (x - x.mean()) / x.std(ddof=1)
     return {
-        "d": d,
-        "x": x,
-        "\\mu": number(x.mean()),
-        "\\sigma": number(x.std()),
-        "\\varepsilon": eps,
-        "\\hat x": hat,
-        "\\gamma": gamma,
-        "\\beta": beta,
-        "c": c,
-        "e": e,
-        "phrases": phrases,
-        "\\hat x_wrong": number(wrong[0, 0]),
-        "LN": lambda one: gamma * bare(one) + beta,
-        "\\alpha": 1.7,
-        "\\delta": 0.3,
-        "X": row(rng, 3, d),
-        "sizes": {"c": d},
+        "d": d, "x": x, "\\mu": number(x.mean()), "\\sigma": number(x.std()), "\\varepsilon": eps,
+        "\\hat x": hat, "\\gamma": gamma, "\\beta": beta, "c": c, "e": e, "phrases": phrases,
+        "\\hat x_wrong": number(wrong[0, 0]), "LN": lambda one: gamma * bare(one) + beta,
+        "\\alpha": 1.7, "\\delta": 0.3, "X": row(rng, 3, d), "sizes": {"c": d},
         "\\hat \\sigma": number(np.sqrt(x.var() + eps)),
-    }
+    }  # fmt: skip
 
 
 def normed_safely(rng: np.random.Generator) -> Names:
@@ -752,21 +631,10 @@ def biased(rng: np.random.Generator) -> Names:
     c = ((q + b_Q) @ b_K.T / d_k**0.5).T
     a = softmax(s)
     return {
-        "q": [one[None] for one in q],
-        "k": [one[None] for one in k],
-        "v": [one[None] for one in v],
-        "b_Q": b_Q,
-        "b_K": b_K,
-        "b_V": b_V,
-        "s": s,
-        "a": a,
-        "c": c,
-        "d_k": d_k,
-        "i": 1,
-        "j": 2,
-        "o": [one[None] for one in a @ (v + b_V)],
-        "sizes": {"j": n},
-    }
+        "q": [one[None] for one in q], "k": [one[None] for one in k], "v": [one[None] for one in v],
+        "b_Q": b_Q, "b_K": b_K, "b_V": b_V, "s": s, "a": a, "c": c, "d_k": d_k, "i": 1, "j": 2,
+        "o": [one[None] for one in a @ (v + b_V)], "sizes": {"j": n},
+    }  # fmt: skip
 
 
 def embedded(rng: np.random.Generator) -> Names:
@@ -785,81 +653,40 @@ def nothing(rng: np.random.Generator) -> Names:
 
 NAMES: dict[str, dict[str, Draw]] = {
     "scaling": {
-        "": scaling_page,
-        "standardisation": standardised,
-        "general": general,
-        "layernorm": layer_normed,
-        "initialisation": initialised,
+        "": scaling_page, "standardisation": standardised, "general": general,
+        "layernorm": layer_normed, "initialisation": initialised,
         "within-a-row": lambda rng: scaling_page(rng) | {"q": coins(3, (-1, 1))[2]},
         "proof[0]": lambda rng: {"q": row(rng, 1, 2), "k": row(rng, 1, 2)},
     },
     "softmax": {
-        "": cold,
-        "why-exponentials": additive,
-        "why-exponentials[1]": weighted,
-        "only-exponentials": only,
-        "entropy-rises": rising,
-        "result-gap": gap,
-        "dominates-values": averaged,
-        "jacobian-properties": spread,
-        "saturation-bound": saturated,
-        "lower-bound": balanced,
-        "exercise-gibbs": gibbs,
+        "": cold, "why-exponentials": additive, "why-exponentials[1]": weighted,
+        "only-exponentials": only, "entropy-rises": rising, "result-gap": gap,
+        "dominates-values": averaged, "jacobian-properties": spread, "saturation-bound": saturated,
+        "lower-bound": balanced, "exercise-gibbs": gibbs,
     },
     "learning": {
-        "": attention_layer,
-        "descent": descent,
-        "step-derived": descent,
-        "product": product_rule,
-        "counted": shared_signs,
-        "saturated-derived": decided,
-        "steps": steps,
-        "rules[0]": glorot,
-        "rules[1]": kaiming,
-        "exercise-kept": take_small_step,
-        "start-derived": started,
+        "": attention_layer, "descent": descent, "step-derived": descent, "product": product_rule,
+        "counted": shared_signs, "saturated-derived": decided, "steps": steps, "rules[0]": glorot,
+        "rules[1]": kaiming, "exercise-kept": take_small_step, "start-derived": started,
         "mistake-no-projections": alike,
     },
     "positions": {
-        "": sinusoidal,
-        "order-proof": divided,
-        "base-derived": turns,
-        "shift": angles_of,
-        "rope-pair": angles_of,
-        "forced": orthogonal_steps,
+        "": sinusoidal, "order-proof": divided, "base-derived": turns, "shift": angles_of,
+        "rope-pair": angles_of, "forced": orthogonal_steps,
     },
     "multi-head": {
-        "": heads,
-        "two-relations": relations,
-        "exact-difference": joined,
-        "one-head": one_head,
-        "too-small": low_rank,
-        "trade-derived": low_rank,
+        "": heads, "two-relations": relations, "exact-difference": joined, "one-head": one_head,
+        "too-small": low_rank, "trade-derived": low_rank,
     },
     "score-functions": {
-        "": plain_pair,
-        "temperature": tempered,
-        "mistake-no-tanh": scores,
-        "projected": projected,
-        "concat": concatenated,
-        "cosine-needs": bounded,
-        "angle": pair,
-        "projection": pair,
+        "": plain_pair, "temperature": tempered, "mistake-no-tanh": scores, "projected": projected,
+        "concat": concatenated, "cosine-needs": bounded, "angle": pair, "projection": pair,
     },
     "transformer-block": {
-        "": nothing,
-        "input": embedded,
-        "residual": residual,
-        "residual-gradient": residual,
-        "feed-forward": feed_forward,
-        "collapse": feed_forward,
-        "layer-norm": normed_safely,
-        "layer-norm-properties[0]": normed_exactly,
-        "layer-norm-properties[1]": normed_partly,
-        "mistake-ddof": ddof,
-        "post-pre": blocks,
-        "bias": biased,
-        "cost-counted": counted,
+        "": nothing, "input": embedded, "residual": residual, "residual-gradient": residual,
+        "feed-forward": feed_forward, "collapse": feed_forward, "layer-norm": normed_safely,
+        "layer-norm-properties[0]": normed_exactly, "layer-norm-properties[1]": normed_partly,
+        "mistake-ddof": ddof, "post-pre": blocks, "bias": biased, "cost-counted": counted,
         "network-shares": counted,
     },
-}
+}  # fmt: skip

@@ -152,16 +152,10 @@ BASICS: dict[str, dict[str, Draw]] = {
         "content-only": same_words,
     },
     "eight-steps": {
-        "": one_layer,
-        "sharper": lengthened,
-        "first-weight": by_hand,
-        "cost": counted,
-        "versions-compared": move_weights,
-        "loop": divided,
-        "columns": hats,
-        "columns-run": hats,
+        "": one_layer, "sharper": lengthened, "first-weight": by_hand, "cost": counted,
+        "versions-compared": move_weights, "loop": divided, "columns": hats, "columns-run": hats,
         "one-column": in_columns,
     },
     "masking": {"": masked, "no-leak": causal},
     "attention-function": {"": attend_once, "shapes": in_batches, "dropout": thinned},
-}
+}  # fmt: skip

@@ -160,22 +160,13 @@ def decoder(rng: np.random.Generator) -> Names:
 
     i, j = 2, 3
     return {
-        "x": lambda i: lambda layer: streams[layer][i][None],
-        "X": lambda layer: streams[layer],
-        "E": model.table,
-        "p": model.positions,
-        "t": t[None],
-        "l": 2,
-        "L": 2,
+        "x": lambda i: lambda layer: streams[layer][i][None], "X": lambda layer: streams[layer],
+        "E": model.table, "p": model.positions, "t": t[None], "l": 2, "L": 2,
         "Block_l": lambda x: encoder_block(x, blocks[1], heads, causal_mask(n), norm_first=True),
-        "LN": lambda x: layer_norm(x, model.gamma),
-        "W_U": model.W_u,
-        "Z": logits,
-        "softmax": softmax,
-        "i": i,
-        "j": j,
+        "LN": lambda x: layer_norm(x, model.gamma), "W_U": model.W_u, "Z": logits,
+        "softmax": softmax, "i": i, "j": j,
         "phrases": {"P(t_{i+1} = j \\mid t_1, \\dots, t_i)": cut_to(logits)[i, j]},
-    }
+    }  # fmt: skip
 
 
 def loss(rng: np.random.Generator) -> Names:
@@ -186,16 +177,11 @@ def loss(rng: np.random.Generator) -> Names:
         return np.log(np.exp(z).sum()) - z[0, t]
 
     return {
-        "z": z,
-        "t": t,
-        "j": j,
-        "l": 0,
-        "y": np.eye(5)[t][None],
-        "\\ell": number(cross_entropy(z, np.array([t]))),
-        "softmax": softmax,
+        "z": z, "t": t, "j": j, "l": 0, "y": np.eye(5)[t][None],
+        "\\ell": number(cross_entropy(z, np.array([t]))), "softmax": softmax,
         "sizes": {"j": 5, "l": 5},
         "phrases": {"\\frac{\\partial \\ell}{\\partial z_j}": steepest(of, z)[0, j]},
-    }
+    }  # fmt: skip
 
 
 def routes(rng: np.random.Generator) -> Names:
@@ -216,12 +202,8 @@ def source(rng: np.random.Generator) -> Names:
     """The model gives a tenth to what never comes."""
     pi = softmax(row(rng, 1, 4))
     return {
-        "\\pi": pi,
-        "p": 0.9 * softmax(row(rng, 1, 4)),
-        "H": entropy,
-        "j": 0,
-        "sizes": {"j": 4},
-    }
+        "\\pi": pi, "p": 0.9 * softmax(row(rng, 1, 4)), "H": entropy, "j": 0, "sizes": {"j": 4},
+    }  # fmt: skip
 
 
 def stories(rng: np.random.Generator) -> Names:
@@ -279,14 +261,9 @@ def among_all(rng: np.random.Generator) -> Names:
     mask = np.ones((n, n), bool)
     mask[n_x:, n_x:] = False
     return {
-        "o": attention(q, k, v, mask)[0],
-        "s": q @ k.T / 2**0.5,
-        "v": v,
-        "i": n_x + 1,
-        "j": 0,
-        "l": 0,
-        "sets": {"X": ("j", range(n_x))},
-    }
+        "o": attention(q, k, v, mask)[0], "s": q @ k.T / 2**0.5, "v": v, "i": n_x + 1, "j": 0,
+        "l": 0, "sets": {"X": ("j", range(n_x))},
+    }  # fmt: skip
 
 
 def reordered(rng: np.random.Generator) -> Names:
@@ -294,16 +271,9 @@ def reordered(rng: np.random.Generator) -> Names:
     order = rng.permutation(4)
     names = {"o": attention(t, x, x @ W_V)[0], "o'": attention(t, x[order], x[order] @ W_V)[0]}
     return names | {
-        "s": lambda t, x: number(t @ x.T) / 3**0.5,
-        "t": t,
-        "x": x,
-        "W_V": W_V,
-        "\\pi": lambda j: order[round(j)],
-        "i": 1,
-        "j": 0,
-        "m": 0,
-        "sizes": {"j": 4, "m": 4},
-    }
+        "s": lambda t, x: number(t @ x.T) / 3**0.5, "t": t, "x": x, "W_V": W_V,
+        "\\pi": lambda j: order[round(j)], "i": 1, "j": 0, "m": 0, "sizes": {"j": 4, "m": 4},
+    }  # fmt: skip
 
 
 def three_sublayers(rng: np.random.Generator) -> Names:
@@ -325,16 +295,12 @@ def three_sublayers(rng: np.random.Generator) -> Names:
 
     z = norm(0)(t + attend(t, t))
     return {
-        "t": t,
-        "X": X,
-        "z": z,
-        "u": norm(1)(z + attend(z, X)),
+        "t": t, "X": X, "z": z, "u": norm(1)(z + attend(z, X)),
         "y": decoder_block(t, X, parameters, heads, causal_mask(n))[0],
         "norm first": decoder_block(t, X, parameters, heads, causal_mask(n), norm_first=True)[0],
-        "MHA": attend,
-        "FFN": lambda x: feed_forward(x, W_1, W_2),
+        "MHA": attend, "FFN": lambda x: feed_forward(x, W_1, W_2),
         **{f"LN_{r + 1}": norm(r) for r in range(3)},
-    }
+    }  # fmt: skip
 
 
 def two_sequences(rng: np.random.Generator) -> Names:
@@ -359,13 +325,9 @@ def wanted_token(rng: np.random.Generator) -> Names:
     y, c = 2, 2 if o[0, 1] > 0 else 1  # the right one in some draws
     slopes = steepest(lambda z: -np.log(np.exp(z[0, y]) / np.exp(z).sum()), o)
     return {
-        "o": o,
-        "p": softmax(o),
-        "y": y,
-        "c": c,
-        "sizes": {"b": 4},
+        "o": o, "p": softmax(o), "y": y, "c": c, "sizes": {"b": 4},
         "phrases": {"\\frac{\\partial (-\\ln p_y)}{\\partial o_c}": slopes[0, c]},
-    }
+    }  # fmt: skip
 
 
 def read_cost(rng: np.random.Generator) -> Names:
@@ -409,13 +371,9 @@ def guessed(rng: np.random.Generator) -> Names:
     kept, after = acceptance(p, q), missing(p, q)
     written = q[x] * kept[x] + sum(q[y] * (1 - kept[y]) * after[x] for y in range(4))
     return {
-        "p": lambda one: p[one],
-        "q": lambda one: q[one],
-        "x": x,
-        "y": 0,
-        "sizes": {"y": 4},
+        "p": lambda one: p[one], "q": lambda one: q[one], "x": x, "y": 0, "sizes": {"y": 4},
         "phrases": {"\\Pr({written} = x)": written},
-    }
+    }  # fmt: skip
 
 
 # --- in pieces
@@ -446,17 +404,11 @@ def recomputed(rng: np.random.Generator) -> Names:
     A = softmax(S)
     dA = dO @ V.T
     return {
-        "a": A,
-        "v": V,
-        "dO": dO,
-        "o": A @ V,
-        "dA": dA,
+        "a": A, "v": V, "dO": dO, "o": A @ V, "dA": dA,
         "dS": steepest(lambda S: (dO * (softmax(S) @ V)).sum(), S),
-        "\\delta": np.array([[number(dA[i] @ A[i]) for i in range(n)]]),
-        "i": 1,
-        "j": 2,
+        "\\delta": np.array([[number(dA[i] @ A[i]) for i in range(n)]]), "i": 1, "j": 2,
         "sizes": {"j": n},
-    }
+    }  # fmt: skip
 
 
 def rebracketed(rng: np.random.Generator) -> Names:
@@ -494,17 +446,10 @@ def recalled(rng: np.random.Generator) -> Names:
     signs = itertools.product((-1.0, 1.0), repeat=n * d_v)
     cases = [(0.5 ** (n * d_v), {"V": np.array(one).reshape(n, d_v)}) for one in signs]
     return {
-        "cases": cases,
-        "V": row(rng, n, d_v),
-        "\\Phi": features,
-        "S": row(rng, f, d_v),
-        "\\Pi": onto,
-        "I": np.eye(n),
-        "tr": lambda one: number(np.trace(one)),
-        "d_v": d_v,
-        "n": n,
+        "cases": cases, "V": row(rng, n, d_v), "\\Phi": features, "S": row(rng, f, d_v),
+        "\\Pi": onto, "I": np.eye(n), "tr": lambda one: number(np.trace(one)), "d_v": d_v, "n": n,
         "f": f,
-    }
+    }  # fmt: skip
 
 
 # --- long sequences
@@ -563,13 +508,9 @@ def roundings(rng: np.random.Generator) -> Names:
     n, u = 20, 2.0**-8
     delta = rng.choice([-u, u, u, number(rng.uniform(-u, u))], size=(1, n))
     return {
-        "n": n,
-        "u": u,
-        "\\delta": delta,
-        "\\gamma_n": gamma(n, "bfloat16"),
-        "i": 0,
+        "n": n, "u": u, "\\delta": delta, "\\gamma_n": gamma(n, "bfloat16"), "i": 0,
         "sizes": {"i": n},
-    }
+    }  # fmt: skip
 
 
 def rounded_dot(rng: np.random.Generator) -> Names:
@@ -585,14 +526,9 @@ def wrong_scores(rng: np.random.Generator) -> Names:
     delta, s = 0.1, row(rng, 1, 5)
     each = delta * rng.choice([-1.0, 1.0], size=5)
     return {
-        "s": s,
-        "a": softmax(s),
-        "\\hat a": softmax(s + each),
-        "\\delta": Both(delta, lambda j: number(each[j])),
-        "j": 2,
-        "l": 0,
-        "sizes": {"l": 5},
-    }
+        "s": s, "a": softmax(s), "\\hat a": softmax(s + each),
+        "\\delta": Both(delta, lambda j: number(each[j])), "j": 2, "l": 0, "sizes": {"l": 5},
+    }  # fmt: skip
 
 
 def both_move(rng: np.random.Generator) -> Names:
@@ -622,11 +558,8 @@ def gated(rng: np.random.Generator) -> Names:
     u = number(row(rng, 1))
     product = y @ W_gate / (1 + np.exp(-(y @ W_gate))) * (y @ W_up)
     found: Names = {
-        "y": y,
-        "u": u,
-        "W_down": W_down,
-        "SwiGLU": lambda y: swiglu(y, W_gate, W_up, W_down),
-    }
+        "y": y, "u": u, "W_down": W_down, "SwiGLU": lambda y: swiglu(y, W_gate, W_up, W_down),
+    }  # fmt: skip
     found |= {"SiLU": lambda u: number(silu(np.array(u)))}
     return found | {"phrases": {"\\operatorname{SiLU}(y W_{gate}) \\odot y W_{up}": product}}
 
@@ -637,14 +570,10 @@ def unordered(rng: np.random.Generator) -> Names:
     x, W_Q, W_K, W_V = row(rng, n, d), row(rng, d, 2), row(rng, d, 2), row(rng, d, 5)
     o, a = attention(x @ W_Q, x @ W_K, x @ W_V, causal_mask(n))
     return {
-        "o": o,
-        "a": a,
-        "x": x,
-        "i": n - 1,
+        "o": o, "a": a, "x": x, "i": n - 1,
         "s": lambda one, other: number((one @ W_Q) @ (other @ W_K).T / 2**0.5),
-        "v": lambda one: one @ W_V,
-        "sizes": {"i": n, "j": n},
-    }
+        "v": lambda one: one @ W_V, "sizes": {"i": n, "j": n},
+    }  # fmt: skip
 
 
 def one_block(rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
@@ -837,16 +766,9 @@ def embedded_patch(rng: np.random.Generator) -> Names:
     patches = torch.nn.functional.unfold(torch.tensor(image)[None, None], s, stride=s)[0].T
     found = patches.numpy()[[2 * a + b]] @ W
     names = {
-        "I": image,
-        "W": W,
-        "s": s,
-        "a": a,
-        "b": b,
-        "c": c,
-        "u": 0,
-        "v": 0,
+        "I": image, "W": W, "s": s, "a": a, "b": b, "c": c, "u": 0, "v": 0,
         "sizes": {"u": s, "v": s},
-    }
+    }  # fmt: skip
     return names | {"phrases": {"(xW)_{c}": number(found[0, c])}}
 
 
@@ -854,36 +776,20 @@ MODELS: dict[str, dict[str, Draw]] = {
     "encoders": {"": left_reader, "masked-words": hidden_words, "patches": embedded_patch},
     "assistant": {"": preferred, "answers": answered},
     "language-model": {
-        "": loss,
-        "decoder[0]": decoder,
-        "decoder[1]": chained,
-        "loss[2]": routes,
-        "floor-proof": source,
-        "floor-terms": stories,
-        "cut-derived": keep_three_words,
+        "": loss, "decoder[0]": decoder, "decoder[1]": chained, "loss[2]": routes,
+        "floor-proof": source, "floor-terms": stories, "cut-derived": keep_three_words,
     },
     "real-models": {
-        "": unordered,
-        "parts[0]": normed_by_root,
-        "parts[1]": gated,
-        "shift": shifted,
+        "": unordered, "parts[0]": normed_by_root, "parts[1]": gated, "shift": shifted,
     },
     "cross-attention": {
-        "": reading,
-        "special": among_all,
-        "order": reordered,
-        "decoder": three_sublayers,
-        "backward": two_sequences,
-        "training": wanted_token,
-        "cost": read_cost,
+        "": reading, "special": among_all, "order": reordered, "decoder": three_sublayers,
+        "backward": two_sequences, "training": wanted_token, "cost": read_cost,
     },
     "batches": {"": moved, "positions[0]": numbered_by_mask},
     "maps": {"": rolled, "values": two_rows, "gradient": explained, "patching": patched},
     "generation": {
-        "": decoding,
-        "sharing": kept_bytes,
-        "latent": absorbed,
-        "sink": dropped,
+        "": decoding, "sharing": kept_bytes, "latent": absorbed, "sink": dropped,
         "speculative": guessed,
     },
     "in-pieces": {
@@ -892,10 +798,7 @@ MODELS: dict[str, dict[str, Draw]] = {
         "row-sum": recomputed,
     },
     "long-sequences": {
-        "": diluted,
-        "angles": slowed,
-        "bias": fading,
-        "none": marked,
+        "": diluted, "angles": slowed, "bias": fading, "none": marked,
     },
     "kernels": {
         "": smoothed,
@@ -903,23 +806,15 @@ MODELS: dict[str, dict[str, Draw]] = {
         "bandwidth": measured,
     },
     "memory": {
-        "": drawn_directions,
-        "linear": rebracketed,
-        "recall": recalled,
-        "delta": corrected,
-        "delta-exact": overwritten,
-        "moment": completed,
+        "": drawn_directions, "linear": rebracketed, "recall": recalled, "delta": corrected,
+        "delta-exact": overwritten, "moment": completed,
     },
     "in-context": {
         "": regression,
         "rate": one_step_of_many,
     },
     "precision": {
-        "": rounded,
-        "stuck": stuck,
-        "dot": roundings,
-        "result-dot": rounded_dot,
-        "softmax": wrong_scores,
-        "growth": both_move,
+        "": rounded, "stuck": stuck, "dot": roundings, "result-dot": rounded_dot,
+        "softmax": wrong_scores, "growth": both_move,
     },
-}
+}  # fmt: skip

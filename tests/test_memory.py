@@ -208,15 +208,6 @@ def test_trigonometric_features(seed):
     assert math.isclose(around, math.exp(2 * q @ k) * (math.cosh(sum((q - k) ** 2)) - 1))
 
 
-def test_nothing_given_is_changed():
-    state = extended_state(np.ones((2, 3)), np.ones((2, 4)))
-    before = [one.copy() for one in state]
-    update_by_delta_rule(np.ones((1, 3)), np.ones((1, 4)), state.matrix)
-    extended_state(np.ones((1, 3)), np.ones((1, 4)), state)
-    for old, new in zip(before, state, strict=True):
-        assert (old == new).all()
-
-
 # --- what the page prints ------------------------------------------------------------------------
 
 

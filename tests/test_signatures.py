@@ -98,19 +98,22 @@ FUNCTIONS = {
 
 
 def make_arrays(slots: list[Slot]) -> dict[Slot, np.ndarray]:
-    """An array for each slot; all sizes differ."""
+    """An array for each slot, which nothing may write to; all sizes differ."""
     names = sorted({axis for slot in slots for axis in slot.axes if not axis.isdigit()})
     sizes = {name: size for size, name in enumerate(names, start=3)}
-    return {
+    arrays = {
         slot: np.ones(
             [sizes.get(axis) or int(axis) for axis in slot.axes], KINDS[slot.hint.dtypes][0]
         )
         for slot in slots
     }
+    for array in arrays.values():
+        array.flags.writeable = False
+    return arrays
 
 
 def find_refusal(function: Callable[..., Any], arrays: dict[Slot, Any]) -> str | None:
-    """What the check of its signature says, if it is that which refuses, and not the rest of it."""
+    """What the check of its signature says, or NumPy where it writes to what it was given."""
     given: dict[str, Any] = {}
     fields: dict[str, dict[str, Any]] = {}
     for slot, array in arrays.items():
@@ -128,7 +131,7 @@ def find_refusal(function: Callable[..., Any], arrays: dict[Slot, Any]) -> str |
         function(**given)
     except Exception as error:
         own = [frame.name for frame in traceback.extract_tb(error.__traceback__)][1:3]
-        if own == ["check_and_call", "_check_arrays"]:
+        if own == ["check_and_call", "_check_arrays"] or "read-only" in str(error):
             return f"{type(error).__name__}: {error}"
     return None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import re
 from fractions import Fraction
 from math import inf, nan  # noqa: F401  rows below name it
 from typing import Any
@@ -24,6 +23,7 @@ from attention_docs.minilm import MiniLM
 from attention_docs.multi_head import Parameters
 from attention_docs.smollm2 import SmolLM2
 from attention_docs.transformer_block import BlockParameters
+from tests.refusals import Refusal, read_refusals
 from tests.test_signatures import list_functions
 
 
@@ -386,23 +386,16 @@ nn.TransformerEncoderLayer(**ENCODER | dict(activation="tanh")) →
 """  # a call, and what is said of it
 
 
-ROW = re.compile(r"^(?P<name>[\w.]+)(?P<given>\(.*\)) → (?P<message>.*)$")
-ROWS = [
-    ROW.fullmatch(" ".join(re.split(r"\n +", row))) for row in re.split(r"\n(?! )", REFUSED[1:-1])
-]
-
-
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
-def test_a_condition_is_told(row: re.Match[str]) -> None:
-    module, _, function = row["name"].rpartition(".")
-    pattern = "^" + re.escape(row["message"]).replace("…", ".*") + "$"
-    given = eval(f"dict{row['given']}")
-    with pytest.raises(ValueError, match=pattern):
+@pytest.mark.parametrize("row", read_refusals(REFUSED), ids=lambda row: row.call)
+def test_a_condition_is_told(row: Refusal) -> None:
+    module, _, function = row.name.rpartition(".")
+    given = eval(f"dict{row.given}")
+    with pytest.raises(ValueError, match=f"^{row.pattern}$"):
         getattr(importlib.import_module(f"attention_docs.{module}"), function)(**given)
 
 
 def test_every_condition_has_a_row() -> None:
-    rows = [row["name"] for row in ROWS if row]
+    rows = [row.name for row in read_refusals(REFUSED)]
     for function in list_functions():
         name = f"{function.__module__.removeprefix('attention_docs.')}.{function.__name__}"
         conditions = getattr(inspect.unwrap(function), "_conditions", ())

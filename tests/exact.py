@@ -7,12 +7,13 @@ rows, as it is written by hand.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import mpmath
 import numpy as np
+import pytest
 
 mpmath.mp.dps = 40
 
@@ -133,11 +134,18 @@ def agrees_within_error(interval: tuple[float, float], truth: Any, widths: float
     return bool(abs(estimate - truth) <= widths * error)
 
 
-def assert_asked(values: list[str], wanted: list[Any]) -> None:
-    """The last inline values of an exercise, each digit the exact number's own."""
-    for text, numbers in zip(values[-len(wanted) :], wanted, strict=True):
-        plain = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text.replace("−", "-"))
-        found = re.findall(r"-?\d+(?:\.\d+)?(?:/\d+)?", plain)
-        decimals = max(len(one.partition(".")[2]) for one in found)
-        got = [float(Fraction(one)) for one in found]
-        assert_printed(got, np.ravel(numbers).astype(float), decimals or 6)
+def make_test_of_asked(asked: Mapping[str, list[Any]]) -> Callable[[Any, str], None]:
+    """A test of what the exercises of a chapter ask, which are their last inline values: of each
+    exercise what is wanted and the mistakes that it knows. Each digit is the exact number's own."""
+
+    @pytest.mark.parametrize("exercise", asked)
+    def test(chapter: Any, exercise: str) -> None:
+        wanted = asked[exercise]
+        for text, numbers in zip(chapter.values(exercise)[-len(wanted) :], wanted, strict=True):
+            plain = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text.replace("−", "-"))
+            found = re.findall(r"-?\d+(?:\.\d+)?(?:/\d+)?", plain)
+            decimals = max(len(one.partition(".")[2]) for one in found)
+            got = [float(Fraction(one)) for one in found]
+            assert_printed(got, np.ravel(numbers).astype(float), decimals or 6)
+
+    return test

@@ -26,7 +26,7 @@ from attention_docs.assistant import (
 )
 from attention_docs.tokens import cut_text, load_vocabulary
 from tests.conftest import scale_examples
-from tests.exact import assert_asked
+from tests.exact import make_test_of_asked
 from tests.page import Page, vector_of
 from tests.test_heads import FILE, needs_model, read_in_torch, run_in_torch
 
@@ -39,6 +39,7 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     "exercise-masked": [Fraction(3, 2), Fraction(8, 5), 3],
     "exercise-rank": [50_000, 4_000_000, 40_000_000],
 }
+test_what_exercises_ask = make_test_of_asked(ASKED)
 KEPT = load_answers()
 few = scale_examples(30)
 seeds = st.integers(0, 2**32 - 1)
@@ -217,11 +218,6 @@ def test_answers_again_in_torch() -> None:
 
 
 # --- the chapter ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
-    assert_asked(chapter.values(exercise), ASKED[exercise])
 
 
 def test_pretraining(chapter: Page) -> None:

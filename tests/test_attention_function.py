@@ -22,7 +22,7 @@ from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from attention_docs.attention_function import attention, drop
 from tests.conftest import scale_examples
-from tests.exact import KEYS, QUERIES, VALUES, assert_asked, assert_printed, attention_weights
+from tests.exact import KEYS, QUERIES, VALUES, assert_printed, attention_weights, make_test_of_asked
 from tests.page import Page, read_rows, vector_of
 
 few = scale_examples(40)
@@ -484,8 +484,4 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     ],
     "exercise-scores": [1 - 1 / 64, 3 / 4],
 }
-
-
-@pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
-    assert_asked(chapter.values(exercise), ASKED[exercise])
+test_what_exercises_ask = make_test_of_asked(ASKED)

@@ -33,7 +33,7 @@ from attention_docs.multi_head import Parameters
 from attention_docs.site.publish.measurements import measure_batch
 from attention_docs.smollm2 import encode_text, load_smollm2, run_model
 from attention_docs.transformer_block import BlockParameters
-from tests.exact import assert_asked, assert_printed
+from tests.exact import assert_printed, make_test_of_asked
 from tests.page import Page
 from tests.test_heads import FILE, in_torch, needs_model, run_in_torch  # noqa: F401
 
@@ -43,6 +43,7 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     "exercise-rows": [6 + 4 + 3, 16, 15, 17],
     "exercise-pairs": [6 + 10 + 15, 12 * 13 / 2, 9 + 16 + 25],
 }
+test_what_exercises_ask = make_test_of_asked(ASKED)
 several_texts = st.lists(
     st.lists(st.integers(0, 6), min_size=1, max_size=5).map(np.array), min_size=1, max_size=4
 )
@@ -312,11 +313,6 @@ def test_exercises(chapter: Page) -> None:
     assert chapter.output("exercise-rows").strip() == "13"
     assert chapter.output("exercise-pairs").strip() == "31"
     assert "the causal mask: True" in chapter.output("exercise-bug")
-
-
-@pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
-    assert_asked(chapter.values(exercise), ASKED[exercise])
 
 
 # --- the functions --------------------------------------------------------------------------------

@@ -35,9 +35,9 @@ from tests.exact import (
     W_QUERY,
     W_VALUE,
     X,
-    assert_asked,
     assert_printed,
     attention_weights,
+    make_test_of_asked,
     product,
 )
 from tests.page import Page, vector_of
@@ -445,8 +445,4 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     "exercise-bug": [100, 1],
     "exercise-cost": [KEPT, KEPT + AGAIN, KEPT + AGAIN + 4 * 400 * 512**2],
 }
-
-
-@pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
-    assert_asked(chapter.values(exercise), ASKED[exercise])
+test_what_exercises_ask = make_test_of_asked(ASKED)

@@ -27,11 +27,11 @@ from tests.exact import (
     W_QUERY,
     W_VALUE,
     X,
-    assert_asked,
     assert_printed,
     assert_printed_e,
     attention_weights,
     dot,
+    make_test_of_asked,
     product,
     softmax,
     transpose,
@@ -579,11 +579,7 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     ],
     "exercise-own": [[2, 0, 2], [2, 4, 4]],
 }
-
-
-@pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(chapter, exercise):
-    assert_asked(chapter.values(exercise), ASKED[exercise])
+test_what_exercises_ask = make_test_of_asked(ASKED)
 
 
 # The layer as products.

@@ -29,7 +29,7 @@ from attention_docs.multi_head import Parameters
 from attention_docs.site.read.listing import read_listing
 from attention_docs.transformer_block import BlockParameters, layer_norm
 from tests.conftest import ROOT, scale_examples
-from tests.exact import assert_asked, assert_printed
+from tests.exact import assert_printed, make_test_of_asked
 from tests.page import Page
 from tests.test_minilm import count_in_kept
 
@@ -46,6 +46,7 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     "exercise-patches": [28 * 28, 14 * 14, 16, 4],
     "exercise-bug": [8, 4, 16],
 }
+test_what_exercises_ask = make_test_of_asked(ASKED)
 
 # --- functions ------------------------------------------------------------------------------------
 
@@ -215,11 +216,6 @@ def test_resized_positions_like_torch(seed: int) -> None:
 
 
 # --- the chapter ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
-    assert_asked(chapter.values(exercise), ASKED[exercise])
 
 
 def shares(figure: str) -> list[list[float]]:

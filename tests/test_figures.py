@@ -1192,7 +1192,6 @@ def test_every_number_passes_the_one_place_that_rounds(monkeypatch, dtype, step)
 
 
 M = [[1.0, 2.0], [3.0, 4.0]]
-I2 = [[1.0, 0.0], [0.0, 1.0]]
 
 
 REFUSED = """

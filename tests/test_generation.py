@@ -39,7 +39,7 @@ from attention_docs.generation import (
 from attention_docs.multi_head import Parameters
 from attention_docs.transformer_block import BlockParameters
 from tests.conftest import scale_examples
-from tests.exact import assert_asked, assert_printed
+from tests.exact import assert_printed, make_test_of_asked
 from tests.page import vector_of
 
 SEEDS = st.integers(0, 10**6)
@@ -695,11 +695,7 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     "exercise-depth": [3 * 3 + 1, 3 * 4, 3 * 3],
     "exercise-most": [F(2, 3), F(5, 18)],
 }
-
-
-@pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(chapter, exercise):
-    assert_asked(chapter.values(exercise), ASKED[exercise])
+test_what_exercises_ask = make_test_of_asked(ASKED)
 
 
 def test_beams(chapter):

@@ -9,7 +9,6 @@ from math import ceil
 
 import mpmath
 import numpy as np
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +24,7 @@ from attention_docs.in_pieces import (
     tiled_traffic,
 )
 from tests.conftest import scale_examples
-from tests.exact import assert_asked, assert_printed
+from tests.exact import assert_printed, make_test_of_asked
 from tests.page import vector_of
 
 SEEDS = st.integers(0, 10**6)
@@ -305,8 +304,4 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
         [mpmath.exp(x) for x in (0.3, -1, 2)],
     ],
 }
-
-
-@pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(chapter, exercise):
-    assert_asked(chapter.values(exercise), ASKED[exercise])
+test_what_exercises_ask = make_test_of_asked(ASKED)

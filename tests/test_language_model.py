@@ -40,7 +40,7 @@ from attention_docs.site.run.live import Session
 from attention_docs.text import TextFile
 from attention_docs.transformer_block import BlockParameters
 from tests.conftest import LANGUAGES, scale_examples
-from tests.exact import agrees_within_error, assert_asked, assert_printed, parse_plus_minus
+from tests.exact import agrees_within_error, assert_printed, make_test_of_asked, parse_plus_minus
 from tests.page import Page, vector_of
 
 ReadPage = Callable[[str, str], Page]
@@ -1155,8 +1155,4 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     "exercise-order": [ROOTS[2] / sum(ROOTS), 0, 0.2],
     "exercise-zero": [1 / (2 + POWERS[1] + POWERS[2]), 0, POWERS[4] / sum(POWERS[1:])],
 }
-
-
-@pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
-    assert_asked(chapter.values(exercise), ASKED[exercise])
+test_what_exercises_ask = make_test_of_asked(ASKED)

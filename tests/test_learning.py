@@ -33,7 +33,7 @@ from tests.exact import (
     W_VALUE,
     X,
     agrees_within_error,
-    assert_asked,
+    make_test_of_asked,
     parse_plus_minus,
     product,
     transpose,
@@ -873,8 +873,4 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     "exercise-sigma": [(768 * 0.02**2) ** 2, 768 * 0.02**2, 1 / math.sqrt(768), 1 / 768],
     "exercise-bug": [64 * (10 / 8 - 10 / 24), 0],  # (3, 2, 5) / 8, and a third of their sum
 }
-
-
-@pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(chapter, exercise):
-    assert_asked(chapter.values(exercise), ASKED[exercise])
+test_what_exercises_ask = make_test_of_asked(ASKED)

@@ -25,7 +25,7 @@ from attention_docs.maps import (
 )
 from attention_docs.site.publish import patching
 from attention_docs.smollm2 import encode_text, load_smollm2, mean_outputs, run_model
-from tests.exact import assert_asked, assert_printed
+from tests.exact import assert_printed, make_test_of_asked
 from tests.page import Page
 from tests.test_heads import FILE, in_torch, needs_model, run_in_torch  # noqa: F401
 
@@ -38,6 +38,7 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     "exercise-effect": [0.25, 0.75, 4 / 9],
     "exercise-lengths": [[0.3, 1.5, 1.0], [0.5, 5.0, 10.0]],
 }
+test_what_exercises_ask = make_test_of_asked(ASKED)
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -314,11 +315,6 @@ def test_exercises(chapter: Page) -> None:
         [0, 0.5, 0.5],
         [0.25, 0.25, 0.5],
     ]
-
-
-@pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
-    assert_asked(chapter.values(exercise), ASKED[exercise])
 
 
 # --- the model again ------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from attention_docs.heads import load_vectors
 from attention_docs.masking import apply_mask, causal_mask, padding_mask, truncate_and_pad
 from attention_docs.softmax import softmax
 from tests.conftest import each_language, scale_examples
-from tests.exact import KEYS, QUERIES, VALUES, assert_asked, assert_printed, attention_weights
+from tests.exact import KEYS, QUERIES, VALUES, assert_printed, attention_weights, make_test_of_asked
 from tests.page import Page, read_rows, vector_of
 
 seeds = st.integers(0, 2**32 - 1)
@@ -625,11 +625,7 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     "exercise-derivative": [3, 6],
     "exercise-minus-1e9": [[1 / 3] * 3, exact_weights(ALL)[0]],
 }
-
-
-@pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
-    assert_asked(chapter.values(exercise), ASKED[exercise])
+test_what_exercises_ask = make_test_of_asked(ASKED)
 
 
 def test_a_trained_head_without_its_mask(chapter: Page) -> None:

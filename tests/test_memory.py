@@ -30,9 +30,9 @@ from attention_docs.memory import (
 from tests.conftest import ROOT, scale_examples
 from tests.exact import (
     agrees_within_error,
-    assert_asked,
     assert_printed,
     assert_printed_e,
+    make_test_of_asked,
     parse_plus_minus,
 )
 from tests.page import parse_number
@@ -563,8 +563,4 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     "exercise-size": [16_384, 64, 128],
     "exercise-chunk": [8 * 4096 * 64 * 64, 4 * 4096 * 64 * 64],
 }
-
-
-@pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(chapter, exercise):
-    assert_asked(chapter.values(exercise), ASKED[exercise])
+test_what_exercises_ask = make_test_of_asked(ASKED)

@@ -41,7 +41,7 @@ from tests.conftest import (
     list_classes,
     parse_html,
 )
-from tests.exact import assert_asked
+from tests.exact import make_test_of_asked
 from tests.page import Page
 
 Entry = dict[str, Any]
@@ -568,8 +568,4 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     # both numbers of the answer, then those that are asked for
     "exercise-from-checks": [3.6, 4 * 3**0.5 / (1 + 3**0.5), 3.6, 4 * 3**0.5 / (1 + 3**0.5), 3.6],
 }
-
-
-@pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
-    assert_asked(chapter.values(exercise), ASKED[exercise])
+test_what_exercises_ask = make_test_of_asked(ASKED)

@@ -22,7 +22,7 @@ from attention_docs.multi_head import (
 )
 from attention_docs.nn import MultiHeadAttention
 from tests.conftest import ROOT, scale_examples
-from tests.exact import assert_asked, assert_printed, dot, product, rank
+from tests.exact import assert_printed, dot, make_test_of_asked, product, rank
 from tests.page import parse_number, vector_of
 
 SEEDS = st.integers(0, 10**6)
@@ -841,8 +841,4 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     "exercise-equal": [5, 6, 2.5],
     "exercise-mask": [1 / 3, 0],
 }
-
-
-@pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(chapter, exercise):
-    assert_asked(chapter.values(exercise), ASKED[exercise])
+test_what_exercises_ask = make_test_of_asked(ASKED)

@@ -25,7 +25,7 @@ from attention_docs.precision import (
 )
 from attention_docs.score_functions import cosine
 from tests.conftest import scale_examples
-from tests.exact import assert_asked, assert_printed
+from tests.exact import assert_printed, make_test_of_asked
 from tests.page import Page, parse_number, vector_of
 
 SHORT = ("float16", "bfloat16", "float8_e5m2", "float8_e4m3fn")
@@ -536,11 +536,7 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     "exercise-vanish": [n * math.log(2) for n in (25, 24, 134, 133)],
     "exercise-orthogonal": [0.52**2 + 6.64**2, 25],  # (3, 4) - 10 (0.352, -0.264)
 }
-
-
-@pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
-    assert_asked(chapter.values(exercise), ASKED[exercise])
+test_what_exercises_ask = make_test_of_asked(ASKED)
 
 
 def test_distances_between_numbers(chapter):

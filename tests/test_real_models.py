@@ -36,7 +36,7 @@ from attention_docs.real_models import (
     read_safetensors,
 )
 from attention_docs.transformer_block import rms_norm, silu, swiglu
-from tests.exact import assert_asked
+from tests.exact import make_test_of_asked
 from tests.page import Page, parse_number
 
 FOLDER = Path(mathformer.__file__).parent
@@ -869,8 +869,4 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     "exercise-score": [(0.8 + 0.5 + 0.2) / 3, (0.5 + 0.2 + 0.3) / 5, (0.5 + 0.2 + 0.3) / 3],
     "exercise-impostor": [1],
 }
-
-
-@pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
-    assert_asked(chapter.values(exercise), ASKED[exercise])
+test_what_exercises_ask = make_test_of_asked(ASKED)

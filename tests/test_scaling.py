@@ -23,12 +23,12 @@ from tests.exact import (
     QUERIES,
     VALUES,
     agrees_within_error,
-    assert_asked,
     assert_printed,
     assert_printed_e,
     attention_weights,
     dot,
     jacobian,
+    make_test_of_asked,
     norm,
     parse_plus_minus,
     product,
@@ -769,11 +769,7 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     "exercise-copies": [36, 6, 6, 36, 12, 6],
     "exercise-bug": [1 / 4, 4, 1 / 2],
 }
-
-
-@pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(chapter, exercise):
-    assert_asked(chapter.values(exercise), ASKED[exercise])
+test_what_exercises_ask = make_test_of_asked(ASKED)
 
 
 def test_scores_of_a_trained_head(chapter):

@@ -32,9 +32,9 @@ from tests.exact import (
     W_KEY,
     W_QUERY,
     X,
-    assert_asked,
     assert_printed,
     attention_weights,
+    make_test_of_asked,
     norm,
     product,
     rank,
@@ -677,11 +677,7 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     "exercise-norm": [1, 2],
     "exercise-factor": [BETA, 2 * BETA, mpmath.log(99 * 512) / 2],
 }
-
-
-@pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(chapter: Any, exercise: str) -> None:
-    assert_asked(chapter.values(exercise), ASKED[exercise])
+test_what_exercises_ask = make_test_of_asked(ASKED)
 
 
 # What a dot product measures.

@@ -21,9 +21,9 @@ from tests.exact import (
     QUERIES,
     SCORES,
     VALUES,
-    assert_asked,
     assert_printed,
     assert_printed_e,
+    make_test_of_asked,
     norm,
     product,
 )
@@ -691,8 +691,4 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     "exercise-gap": [*LEADS, mpmath.log(99 * 1023), 128 * LEADS[0], mpmath.log10(99 * 1023)],
     "exercise-bug": [[1 / (1 + mpmath.e), mpmath.e / (1 + mpmath.e)], [0, 0]],
 }
-
-
-@pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(chapter, exercise):
-    assert_asked(chapter.values(exercise), ASKED[exercise])
+test_what_exercises_ask = make_test_of_asked(ASKED)

@@ -45,9 +45,9 @@ from tests.exact import (
     X,
     add,
     agrees_within_error,
-    assert_asked,
     assert_printed,
     attention_weights,
+    make_test_of_asked,
     parse_plus_minus,
     product,
 )
@@ -1193,11 +1193,7 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     "exercise-width": [8 / 25, 1 / 2, 1, 4],
     "exercise-median": [1.25**10, 0.75**10, 0.75**5, 1.25**10],
 }
-
-
-@pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
-    assert_asked(chapter.values(exercise), ASKED[exercise])
+test_what_exercises_ask = make_test_of_asked(ASKED)
 
 
 def test_a_tied_table(chapter: Page) -> None:

@@ -19,15 +19,10 @@ PAGE = {
     "reading": {
         "unknown name": ("{{ weights[0]:.4f }}", "{{ wieghts[0]:.4f }}", 18, "uses wieghts: no"),
         "missing section": (
-            ":weights",
-            ":weight",
-            15,
-            'docs/listings/missing-section.py has no section "weight"',
+            ":weights", ":weight", 15, 'docs/listings/missing-section.py has no section "weight"',
         ),
         "missing listing": (
-            '"missing-listing.py:weights',
-            '"wights.py:weights',
-            15,
+            '"missing-listing.py:weights', '"wights.py:weights', 15,
             "wights.py:1: there is no listing",
         ),
         "malformed option": (
@@ -38,97 +33,63 @@ PAGE = {
         ),
         "unknown option": (
             'exec="1"\n--8<-- "unknown-option.py:w',
-            'exec="1" sesion="a"\n--8<-- "unknown-option.py:w',
-            14,
-            'option sesion="a" is none of',
+            'exec="1" sesion="a"\n--8<-- "unknown-option.py:w', 14, 'option sesion="a" is none of',
         ),
         "another language": (
             '```python exec="1"\n--8<-- "another-language.py:w',
-            '```bash exec="1"\n--8<-- "another-language.py:w',
-            14,
-            'wanted ```python exec="1"',
+            '```bash exec="1"\n--8<-- "another-language.py:w', 14, 'wanted ```python exec="1"',
         ),
         "code in a page": (
-            '--8<-- "code-in-a-page.py:weights"',
-            "print(1)",
-            15,
+            '--8<-- "code-in-a-page.py:weights"', "print(1)", 15,
             "a block holds include lines alone",
         ),
         "malformed value": (
-            "{{ weights[0]:.4f }}",
-            "{{ weights[0:.4f }}",
-            18,
-            "wanted {{ expression:spec }}",
+            "{{ weights[0]:.4f }}", "{{ weights[0:.4f }}", 18, "wanted {{ expression:spec }}",
         ),
         "unclosed value": (
-            "{{ weights[0]:.4f }}",
-            "{{ weights[0]:.4f }",
-            18,
-            "an inline value",
+            "{{ weights[0]:.4f }}", "{{ weights[0]:.4f }", 18, "an inline value",
         ),
         "value in a heading": (
-            "## The weights",
-            "## The {{ name }}",
-            12,
-            "a heading holds no inline value",
+            "## The weights", "## The {{ name }}", 12, "a heading holds no inline value",
         ),
         "value before any block": (
-            "# Weights {",
-            "{{ name }}\n\n# Weights {",
-            6,
+            "# Weights {", "{{ name }}\n\n# Weights {", 6,
             "stands before any block: nothing has run yet",
         ),
         "heading without id": (" { #the-weights }", "", 12, "this heading has no { #id }"),
         "text after a fence": (
-            "```\n\nThe first weight is",
-            "```\nThe first weight is",
-            14,
+            "```\n\nThe first weight is", "```\nThe first weight is", 14,
             "a fence needs a blank line after it",
         ),
         "text before a fence": (
-            "{ #the-weights }\n",
-            "{ #the-weights }\n\nThe weights:",
-            15,
+            "{ #the-weights }\n", "{ #the-weights }\n\nThe weights:", 15,
             "a fence needs a blank line before it",
         ),
         "fence without end": (
-            "| name | weight |",
-            "```text\n| name | weight |",
-            21,
-            "this fence is never closed",
+            "| name | weight |", "```text\n| name | weight |", 21, "this fence is never closed",
         ),
     },
     "running": {
         "failing value": (
-            "{{ weights[0]:.4f }}",
-            "{{ weights[7]:.4f }}",
-            18,
+            "{{ weights[0]:.4f }}", "{{ weights[7]:.4f }}", 18,
             "inline value {{ weights[7] }} failed: IndexError",
         ),
         "value without digits": (
-            "{{ weights[0]:.4f }}",
-            "{{ weights[0] }}",
-            18,
+            "{{ weights[0]:.4f }}", "{{ weights[0] }}", 18,
             "inline value {{ weights[0] }} failed: TypeError: floats are printed",
         ),
     },
     "rendering": {
         "typed decimal": (
-            "{{ weights[0]:.4f }}, [",
-            "0.0635, [",
-            18,
+            "{{ weights[0]:.4f }}, [", "0.0635, [", 18,
             "0.0635 was typed, and no block of this page prints it: write {{ expression:.4f }}",
         ),
         "typed vector": (
-            "The first weight",
-            "Of the weights [0.0634, 0.4683, 0.4682] the first",
-            18,
+            "The first weight", "Of the weights [0.0634, 0.4683, 0.4682] the first", 18,
             "[0.0634, 0.4683, 0.4682] was typed, and no block of this page prints it",
         ),
         "typed matrix": (
-            "$w = ",
-            "$\\begin{bmatrix} 1 & 9 \\end{bmatrix} = ",
-            19,
+            "$w = ", "$\\begin{bmatrix} 1 & 9 \\end{bmatrix} = ", 19,
             "[1 , 9] was typed, and no block of this page prints it",
         ),
         "typed tensor": ("The first weight", "Of array([w]) the first", 18, "array([ was typed"),
@@ -143,40 +104,29 @@ PAGE = {
         "style that covers": ("$w = ", "*x*{ style=inset:0 }\n$w = ", 19, "figure, got inset:0"),
         "broken anchor": ("(#weights ", "(#nowhere ", 18, "contains a link '#nowhere'"),
         "value without blanks": (
-            "{{ weights[0]:.4f }}",
-            "{{weights[0]:.4f}}",
-            18,
+            "{{ weights[0]:.4f }}", "{{weights[0]:.4f}}", 18,
             "left in the page: {{weights[0]:.4f}}",
         ),
     },
-}
+}  # fmt: skip
 LISTING = {
     "reading": {
         "unpaired marker": (
-            "# --8<-- [end:setup]\n",
-            "",
-            9,
+            "# --8<-- [end:setup]\n", "", 9,
             "docs/listings/unpaired-marker.py:11: [start:weights] does not pair",
         ),
     },
     "running": {
         "raw float": ('text(weights, ".4f")', "weights", 14, "failed: TypeError"),
         "raw float in an f-string": (
-            'text(weights, ".4f")',
-            'f"{weights[0]}"',
-            14,
-            "failed: TypeError",
+            'text(weights, ".4f")', 'f"{weights[0]}"', 14, "failed: TypeError",
         ),
         "warning": (
-            "weights = softmax(scores)",
-            "weights = softmax(scores)\nnp.log(np.zeros(1))",
-            14,
+            "weights = softmax(scores)", "weights = softmax(scores)\nnp.log(np.zeros(1))", 14,
             "failed: RuntimeWarning: divide by zero",
         ),
         "generator without seed": (
-            "weights = softmax(scores)",
-            "weights = softmax(scores)\nnp.random.default_rng()",
-            14,
+            "weights = softmax(scores)", "weights = softmax(scores)\nnp.random.default_rng()", 14,
             "failed: ValueError: a published block states its seed",
         ),
         # Draws without a seed are seen though nothing of them is printed.
@@ -205,7 +155,7 @@ LISTING = {
             "the process that ran this page died",
         ),
     },
-}
+}  # fmt: skip
 
 
 COMMENT = '[comments]\n"needs: a fault" = "needs: 一处错误"\n'

@@ -114,10 +114,6 @@ def test_no_entry_names_a_row_that_is_not_there() -> None:
     assert not {row for entry in ENTRIES for row in list_names(entry.get("note"))} - rows
 
 
-def test_ids_are_unique() -> None:
-    assert len(IDS) == len(set(IDS))
-
-
 @each_language
 def test_every_group_stands_once_on_the_page(lang: str) -> None:
     text = (ROOT / "docs" / lang / "mistakes.md").read_text(encoding="utf-8")
@@ -148,25 +144,6 @@ def test_an_entry_is_written_in_both_languages(entry: Entry) -> None:
         bare = [re.sub(r"\[[^]]*\]\([^)]*\)|`[^`]*`", " ", text) for text in (english, chinese)]
         assert Counter(NUMERAL.findall(bare[0])) == Counter(NUMERAL.findall(bare[1]))
         assert not re.search(r"\d\.\d", " ".join(bare)), "a number comes from the chapter"
-
-
-@each
-def test_every_place_exists_in_both_languages(entry: Entry) -> None:
-    for place in list_places(entry):
-        slug, heading = place.split("#")
-        for lang in LANGUAGES:
-            assert heading in list_ids(lang, slug)
-
-
-@each
-def test_every_named_block_exists(entry: Entry) -> None:
-    slug = find_chapter(entry)
-    listing = read_listing_of(slug)
-    assert list_blocks(entry)
-    for name in list_blocks(entry):
-        assert name in listing
-        for lang in LANGUAGES:
-            assert f'--8<-- "{slug}.py:{name}"' in source(lang, slug)
 
 
 @cache

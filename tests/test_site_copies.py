@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import lxml.html
+import nbformat
 import pytest
 
 from attention_docs.colours import resolve_colours
@@ -176,37 +177,15 @@ def test_a_notebook_runs_as_a_kernel_runs_it(slug: str, lang: str, site: Path) -
 @pytest.mark.parametrize("lang", LANGUAGES)
 @pytest.mark.parametrize("slug", CHAPTERS)
 def test_notebooks_have_the_form_of_nbformat(lang: str, slug: str, site: Path) -> None:
-    """The schema of nbformat 4.5, as far as these notebooks use it."""
     document = notebook(site, lang, slug)
-    assert document.keys() == {"cells", "metadata", "nbformat", "nbformat_minor"}
-    assert (document["nbformat"], document["nbformat_minor"]) == (4, 5)
+    nbformat.validate(document, version=4, version_minor=5)
     ids = [cell["id"] for cell in document["cells"]]
     assert len(set(ids)) == len(ids)
-    for cell in document["cells"]:
-        assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", cell["id"])
-        assert isinstance(cell["metadata"], dict)
-        assert all(isinstance(line, str) for line in cell["source"])
-        keys = {"cell_type", "id", "metadata", "source"}
-        if cell["cell_type"] == "markdown":
-            assert cell.keys() == keys
-            continue
-        assert cell["cell_type"] == "code"
-        assert cell.keys() == keys | {"execution_count", "outputs"}
-        for output in cell["outputs"]:
-            if output["output_type"] == "stream":
-                assert output.keys() == {"output_type", "name", "text"}
-                assert output["name"] == "stdout"
-            else:
-                assert output["output_type"] == "execute_result"
-                assert output.keys() == {"output_type", "data", "metadata", "execution_count"}
-                assert output["execution_count"] == cell["execution_count"]
-                # On its own a picture needs its namespace to be drawn.
-                if find_kind(output["data"]) == "image/svg+xml":
-                    assert (
-                        'xmlns="http://www.w3.org/2000/svg"' in output["data"]["image/svg+xml"][0]
-                    )
-    counts = [cell["execution_count"] for cell in code_cells(document)]
-    assert counts == list(range(1, len(counts) + 1))
+    cells = code_cells(document)
+    assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
+    for output in (one for cell in cells for one in cell["outputs"] if "data" in one):
+        drawn = output["data"].get("image/svg+xml")  # on its own it needs its namespace
+        assert not drawn or 'xmlns="http://www.w3.org/2000/svg"' in drawn[0]
 
 
 def read_prose(document: dict[str, Any]) -> str:

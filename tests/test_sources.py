@@ -17,7 +17,7 @@ from attention_docs.locales import read_locale
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.render import citations
 from attention_docs.site.render.chapters import Chapters
-from tests.conftest import BUILT, ROOT, each_language, find_page_folder, parse_html
+from tests.conftest import BUILT, LANGUAGES, ROOT, each_language, find_page_folder, parse_html
 
 NOTES: list[dict[str, Any]] = tomllib.loads((ROOT / "docs/notes.toml").read_text("utf-8"))["entry"]
 MISTAKES = tomllib.loads((ROOT / "docs/mistakes.toml").read_text("utf-8"))["entry"]
@@ -171,6 +171,20 @@ def test_an_unknown_kind_of_work_is_a_fault() -> None:
 def test_no_row_of_the_notes_is_missing() -> None:
     wanted = [f"{note}.{row}" for note, count in ROWS.items() for row in range(1, count + 1)]
     assert [entry["id"] for entry in NOTES] == wanted
+
+
+@pytest.mark.parametrize("entry", NOTES, ids=[entry["id"] for entry in NOTES])
+def test_every_place_of_the_notes_exists(entry: dict[str, Any]) -> None:
+    mistakes = {m["id"] for m in MISTAKES}
+    assert entry["places"]
+    for place in entry["places"]:
+        slug, heading = place.split("#")
+        for lang in LANGUAGES:
+            text = read_text(lang, slug)
+            known = re.findall(r"^#{1,6} .*\{ #([\w-]+) \}$|^    id: ([\w-]+)$", text, re.M)
+            assert any(heading in names for names in known) or (
+                slug == "mistakes" and heading in mistakes
+            )
 
 
 @each_language

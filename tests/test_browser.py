@@ -305,6 +305,20 @@ def find_colour_faults(tab: Any, scheme: str) -> list[str]:
     return found
 
 
+def assert_everyone_can_use(tab: Any) -> None:
+    """What is open in a tab has no fault for axe, wide and narrow, light and dark."""
+    tab.add_style_tag(content=WHOLE)
+    tab.evaluate(AXE_SCRIPT)
+    for width in (390, 1280):
+        tab.set_viewport_size({"width": width, "height": 900})
+        tab.evaluate(SETTLED)
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+    assert not tab.evaluate(AXE)
+    for scheme in ("light", "dark"):
+        tab.emulate_media(color_scheme=scheme)
+        assert not find_colour_faults(tab, scheme), scheme
+
+
 CHOSEN = "(scheme) => document.body.dataset.mdColorScheme === scheme"  # by the theme's script
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
 
 from attention_docs.data import load_beginnings
 from attention_docs.language_model import token_distribution
@@ -16,7 +15,7 @@ from attention_docs.locales import read_locale
 from attention_docs.next_word import MAX_TOKENS, next_tokens
 from attention_docs.site.publish import live, models
 from tests.conftest import each_language
-from tests.test_browser import AXE, SETTLED, WHOLE, find_colour_faults, make_path
+from tests.test_browser import assert_everyone_can_use, make_path
 from tests.test_live_pages import PATIENCE
 
 Visit = Callable[..., Any]
@@ -133,16 +132,7 @@ def test_axe_finds_nothing(visit: Visit) -> None:
     """With its folds open, wide and narrow, light and dark."""
     tab = open_panel(visit)
     tab.evaluate("document.querySelectorAll('.next-token details').forEach((one) => one.open = 1)")
-    tab.add_style_tag(content=WHOLE)
-    tab.evaluate(AXE_SCRIPT)
-    for width in (390, 1280):
-        tab.set_viewport_size({"width": width, "height": 900})
-        tab.evaluate(SETTLED)
-        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
-    assert not tab.evaluate(AXE)
-    for scheme in ("light", "dark"):
-        tab.emulate_media(color_scheme=scheme)
-        assert not find_colour_faults(tab, scheme), scheme
+    assert_everyone_can_use(tab)
 
 
 # --- the model itself -----------------------------------------------------------------------------

@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
 
 from attention_docs.locales import read_locale
 from attention_docs.minilm import KEPT, MAX_TOKENS, MiniLM, load_minilm, read_sentence
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.sentence import EXAMPLES, offer_sentence
 from tests.conftest import ROOT, each_language
-from tests.test_browser import AXE, SETTLED, WHOLE, find_colour_faults, make_path
+from tests.test_browser import assert_everyone_can_use, make_path
 from tests.test_live_pages import IS_CACHED, PATIENCE
 
 Visit = Callable[..., Any]
@@ -189,16 +188,7 @@ def test_axe_finds_nothing_with_a_map_open(loaded: Form) -> None:
     tab = loaded.tab
     loaded.read(EXAMPLES[0])
     tab.locator(".sentence-open summary").click()
-    tab.add_style_tag(content=WHOLE)
-    tab.evaluate(AXE_SCRIPT)
-    for width in (390, 1280):
-        tab.set_viewport_size({"width": width, "height": 900})
-        tab.evaluate(SETTLED)
-        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
-    assert not tab.evaluate(AXE)
-    for scheme in ("light", "dark"):
-        tab.emulate_media(color_scheme=scheme)
-        assert not find_colour_faults(tab, scheme), scheme
+    assert_everyone_can_use(tab)
 
 
 @needs_model

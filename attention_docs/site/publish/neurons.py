@@ -98,7 +98,8 @@ def measure_activity(text: str, model: SmolLM2) -> Float[np.ndarray, " n"]:
     weights = model.blocks[layer]
     y = rms_norm(run.layers[layer], weights["ffn_norm"], EPSILON)
     gate, up = (linear(y, weights[f"ffn_{one}"][:, [neuron]], None)[:, 0] for one in ("gate", "up"))
-    return -gate / (1 + np.exp(-gate)) * up
+    active: Float[np.ndarray, " n"] = -gate / (1 + np.exp(-gate)) * up
+    return active
 
 
 def cut_neuron(neuron: int, model: SmolLM2) -> SmolLM2:

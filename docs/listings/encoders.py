@@ -411,7 +411,11 @@ places = np.concatenate([sinusoids(row, 4, base=8), sinusoids(column, 4, base=8)
 content = x - x.mean(axis=0)
 asker = 1  # the second patch of the first line
 maps = {}
-for name, q in (("content", content), ("place", places), ("both", np.hstack([content, places]))):
+for name, q in (
+    ("content", content),
+    ("place", places),
+    ("content and place", np.hstack([content, places])),
+):
     _, weights = attention(3 * q, q, x)
     maps[name] = weights[asker].reshape(4, 4)
 beside(

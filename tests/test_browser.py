@@ -1189,7 +1189,7 @@ def test_the_eight_steps_fit_on_seventeen_sheets(lang: str, visit: Visit) -> Non
 @needs_browser
 @each_language
 def test_exercises_on_paper_wait_for_an_answer(lang: str, visit: Visit) -> None:
-    """What is asked and room to write; the answers by the link "print with answers" alone."""
+    """What is asked, room to write, and hints last; answers by the link "print with answers"."""
     tab = visit(make_path(lang, "softmax"))
     link = tab.locator(".takeaway a[href='?print=answers']")
     assert link.count() == 1
@@ -1198,10 +1198,19 @@ def test_exercises_on_paper_wait_for_an_answer(lang: str, visit: Visit) -> None:
     tab.emulate_media(media="print")
     assert asked.locator("visible=true").count() == asked.count() > 9
     assert not answers.locator("visible=true").count()
+    tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    hints = tab.locator("article > .hints-last li")
+    assert hints.locator("visible=true").count() == tab.locator("details.hint").count() > 9
+    assert tab.evaluate("""() => [...document.querySelectorAll("[id]")].every(
+      (one) => document.querySelectorAll(`[id="${one.id}"]`).length === 1)""")
+    tab.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert not hints.count()
     tab.evaluate("window.print = () => {}")
     tab.goto(f"{tab.url}?print=answers")
     assert answers.locator("visible=true").count() == answers.count() >= 9
     assert not asked.locator("visible=true").count()
+    tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert not hints.count()
 
 
 # Tables and drawings that reach over their column.

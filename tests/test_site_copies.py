@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import dis
 import json
 import math
 import posixpath
 import re
 import subprocess
 import sys
+import types
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -54,8 +56,18 @@ def find_folder(site: Path, lang: str, slug: str) -> Path:
     return site / ("" if lang == "en" else lang) / ("" if slug == "index" else slug)
 
 
+ASKING = [slug for slug in CHAPTERS if slug not in ("index", "next-word")]
+"""The chapters that end with exercises."""
+
+
 def notebook(site: Path, lang: str, slug: str) -> dict[str, Any]:
-    path = site / "notebooks" / lang / f"{slug}.ipynb"
+    """The notebook that holds the whole page."""
+    name = f"{slug}-answers" if slug in ASKING else slug
+    return read_notebook(site, lang, name)
+
+
+def read_notebook(site: Path, lang: str, name: str) -> dict[str, Any]:
+    path = site / "notebooks" / lang / f"{name}.ipynb"
     document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return document
 
@@ -188,6 +200,134 @@ def test_notebooks_have_the_form_of_nbformat(lang: str, slug: str, site: Path) -
         assert not drawn or 'xmlns="http://www.w3.org/2000/svg"' in drawn[0]
 
 
+# --- notebooks without answers
+
+
+def list_answers(lang: str, slug: str) -> list[str]:
+    """The boxes of answers in a page's source, cut without the package's own reader."""
+    source = (ROOT / "docs" / lang / f"{slug}.md").read_text(encoding="utf-8")
+    return re.findall(r"^/// answer\n(.*?)^///\n", source, re.S | re.M)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("slug", ASKING)
+def test_a_notebook_without_answers_holds_none(lang: str, slug: str, site: Path) -> None:
+    """Neither the sentences of an answer, nor the sign at what is right, nor why it is wrong."""
+    prose = read_prose(read_notebook(site, lang, slug))
+    whole = read_prose(notebook(site, lang, slug))
+    answers = list_answers(lang, slug)
+    lines = [line for one in answers for line in re.sub(r"(?ms)^```.*?^```", "", one).split("\n")]
+    marked = re.compile(r"\{\{|\]\(|^\\|\$\$")  # written otherwise in a copy; ends of formulas
+    plain = [line for line in lines if len(line) > 12 and not marked.search(line)]
+    assert len(answers) >= 3
+    assert len([line for line in plain if line in whole]) >= 2
+    assert not [line for line in plain if line in prose]
+    assert "[x]" in whole
+    assert not re.search(r"^ *- \[[x a-w:-]+\]", prose, re.M)
+    reasons = re.findall(r"^ *- \[ \] .*? — ([^\n{]{6,})$", whole, re.M)
+    assert reasons
+    assert not [one for one in reasons if one in prose]
+    assert prose.count("________") == whole.count("________") + count_fields(lang, slug)
+
+
+def count_fields(lang: str, slug: str) -> int:
+    """The items of the lists `asks` that hold a value."""
+    source = (ROOT / "docs" / lang / f"{slug}.md").read_text(encoding="utf-8")
+    lists = re.findall(r"^/// asks\n(.*?)^///\n", source, re.S | re.M)
+    return sum(len(re.findall(r"^- .*\{\{", one, re.M)) for one in lists)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("slug", ASKING)
+def test_hints_stand_at_the_end_of_a_notebook_without_answers(
+    lang: str, slug: str, site: Path
+) -> None:
+    source = (ROOT / "docs" / lang / f"{slug}.md").read_text(encoding="utf-8")
+    hints = re.findall(r"^/// hint\n(.*?)^///\n", source, re.S | re.M)
+    prose = read_prose(read_notebook(site, lang, slug))
+    before, _, after = prose.partition('<a id="hints"></a>')
+    firsts = [text.strip().split("\n")[0] for text in hints]
+    firsts = [text for text in firsts if not re.search(r"\{\{|\]\(", text)]
+    assert firsts or slug == "mistakes"
+    assert all(text in after for text in firsts)
+    assert not [text for text in firsts if len(text) > 30 and text in before]
+
+
+WRITTEN = [slug for slug in ASKING if slug != "mistakes"]
+TASK = ("code-writing", "code-writing-answer", "code-writing-checks")
+
+
+@pytest.mark.parametrize("slug", ASKING)
+def test_a_notebook_without_answers_needs_none_of_them(slug: str, site: Path) -> None:
+    """No cell takes a name that only an answer sets; one that is packed is not shown."""
+    asked = {cell["id"]: find_code(cell) for cell in code_cells(read_notebook(site, "en", slug))}
+    whole = {cell["id"]: find_code(cell) for cell in code_cells(notebook(site, "en", slug))}
+    left_out = whole.keys() - asked.keys()
+    assert len(left_out) >= 1
+    bound = {name for code in asked.values() for name in list_names(code, *SETS)}
+    only = {n for one in left_out for n in list_names(whole[one], *SETS)} - bound
+    assert only
+    assert not [n for code in asked.values() for n in list_names(code, *TAKES) if n in only]
+    assert all(asked[name] == whole[name] for name in asked.keys() - {*TASK})
+
+
+def list_names(code: str, *does: str) -> set[str]:
+    """The names that code takes from its page, or sets there."""
+    pending, found = [compile(code, "<cell>", "exec")], set()
+    while pending:
+        one = pending.pop()
+        pending += [inner for inner in one.co_consts if isinstance(inner, types.CodeType)]
+        found |= {step.argval for step in dis.get_instructions(one) if step.opname in does}
+    return found
+
+
+TAKES, SETS = ("LOAD_NAME", "LOAD_GLOBAL"), ("STORE_NAME", "STORE_GLOBAL")
+
+
+@pytest.mark.parametrize("slug", WRITTEN)
+def test_a_notebook_without_answers_judges(slug: str, site: Path) -> None:
+    """As it stands the judge sees a mistake; with the model answer it sees that it is right."""
+    cells = code_cells(notebook(site, "en", slug))
+    whole = {cell["id"]: find_code(cell) for cell in cells}
+    asked = {cell["id"]: find_code(cell) for cell in code_cells(read_notebook(site, "en", slug))}
+    start, answer, judging = (asked[name] for name in TASK)
+    model = whole[TASK[1]]
+    assert model not in f"{start}{answer}{judging}"
+    assert "b64decode" in answer
+    assert "Task(" not in judging
+    functions = [n for n in ast.parse(model).body if isinstance(n, ast.FunctionDef)]
+    (written,) = (n.name for n in ast.parse(start).body if isinstance(n, ast.FunctionDef))
+    called = functions[-1].name
+    before = find_needed([find_code(cell) for cell in cells], whole[TASK[2]], model, start)
+    show = f"print(repr({ast.unparse(ast.parse(judging).body[-1])}))"
+    solved = re.sub(rf"\b{called}\b", written, model)
+    codes = [*before, start, answer, judging, show, solved, show]
+    run = subprocess.run(
+        [sys.executable, "-c", KERNEL, "en"],
+        input=json.dumps(codes),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    *_, quiet, first, _, last = (text for text, _ in json.loads(run.stdout))
+    assert not quiet
+    assert "✗" in first
+    assert "✓" in last
+
+
+def find_needed(codes: list[str], *last: str) -> list[str]:
+    """The cells that others need, in their order, however far that goes."""
+    wanted = {name for code in last for name in list_names(code, *TAKES)}
+    found = []
+    for code in reversed(codes[: codes.index(last[-1])]):
+        if wanted & list_names(code, *SETS):
+            found.append(code)
+            wanted |= list_names(code, *TAKES)
+    return found[::-1]
+
+
 def read_prose(document: dict[str, Any]) -> str:
     cells = (c for c in document["cells"] if c["cell_type"] == "markdown")
     return "\n\n".join("".join(cell["source"]) for cell in cells)
@@ -237,7 +377,7 @@ def split_label(label: str, lang: str) -> list[str]:
 def test_links_of_the_copies_lead_somewhere(site: Path) -> None:
     copies = [*site.rglob("*.html.md"), *site.rglob("*.ipynb"), site / "llms.txt"]
     whole = [path for path in copies if not {*PARTIAL} & {*path.relative_to(site).parts}]
-    assert len(whole) == len(BUILT) * (len(SLUGS) + len(CHAPTERS)) + 1
+    assert len(whole) == len(BUILT) * (len(SLUGS) + len(CHAPTERS) + len(ASKING)) + 1
     for path in copies:
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".ipynb":
@@ -274,6 +414,9 @@ def test_llms_txt_lists_every_page_in_all_languages(site: Path) -> None:
         assert len(links) == len(wanted)
 
 
+ASKED = "//*[@class='exercise' or @class='guess' or @class='recall-note']"
+
+
 @pytest.mark.parametrize(("lang", "words"), [("en", "Take it with you"), ("zh", "带走本页")])
 def test_every_page_offers_its_copies(lang: str, words: str, site: Path) -> None:
     for slug in SLUGS:
@@ -283,9 +426,12 @@ def test_every_page_offers_its_copies(lang: str, words: str, site: Path) -> None
         links = [link.get("href") for link in line.iter("a")]
         ends = [Path(link).name for link in links]
         chapter = [f"{slug}.ipynb", f"{slug}.py"] if slug in CHAPTERS else []
+        if slug in ASKING:
+            chapter.insert(1, f"{slug}-answers.ipynb")
+        bank = [f"{slug}.xml"] if tree.xpath(ASKED) else []
         home = ["attention-docs.zip"] if slug == "index" else []
         paper = ["?print=answers"] if tree.xpath("//*[@class='exercise']") else []
-        assert ends == [*chapter, "index.html.md", *home, *paper]
+        assert ends == [*chapter, "index.html.md", *bank, *home, *paper]
         folder = find_folder(site, lang, slug)
         assert all((folder / link).is_file() for link in links if link not in paper)
 

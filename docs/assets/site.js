@@ -202,6 +202,30 @@ function printWithAnswers() {
   addEventListener("load", () => print());
 }
 
+// A sheet without answers ends with its hints, on a page that can be held back.
+function printHintsLast() {
+  const title = words.exercises?.hints;
+  const exercises = [...all(".exercise")].filter((one) => one.querySelector("details.hint"));
+  if (!exercises.length || document.documentElement.dataset.print) return;
+  const sheet = document.createElement("section");
+  sheet.className = "hints-last";
+  sheet.append(Object.assign(document.createElement("h2"), { textContent: title }));
+  for (const exercise of exercises) {
+    const list = document.createElement("ol");
+    for (const { childNodes } of exercise.querySelectorAll("details.hint > .inside")) {
+      const item = document.createElement("li");
+      item.append(...[...childNodes].map((one) => one.cloneNode(true)));
+      list.append(item);
+    }
+    for (const { attributes } of list.querySelectorAll("[id]")) attributes.removeNamedItem("id");
+    const name = document.createElement("strong");
+    name.textContent = exercise.querySelector(".exercise-title > .number").textContent;
+    sheet.append(name, list);
+  }
+  addEventListener("beforeprint", () => document.querySelector("article .takeaway").before(sheet));
+  addEventListener("afterprint", () => sheet.remove());
+}
+
 // A link, or earlier edits in this tab, begin without a press.
 function followLinks() {
   const isLink = () => location.hash.startsWith("#live=");
@@ -531,3 +555,4 @@ filterLists();
 copyFormulasAsTex();
 nameWhatScrolls();
 printWithAnswers();
+printHintsLast();

@@ -10,7 +10,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from attention_docs.site import record
 from attention_docs.site.adapter.log import log
 from attention_docs.site.adapter.state import BuildState
-from attention_docs.site.publish import anki, redirects, site, styles
+from attention_docs.site.publish import anki, moodle, redirects, site, styles
 from attention_docs.site.publish import live as live_pages
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.render.assembled_page import FILES
@@ -33,6 +33,9 @@ def finish_build(state: BuildState, config: MkDocsConfig) -> None:
     redirects.write_redirects(stage, build.moved, build.addresses, build.pages, build.tags)
     for lang in build.catalogue.complete:
         folder, base = build.addresses.find_folder(lang), build.target.site_url
+        moodle.write_whole_bank(
+            stage, [one for one in build.catalogue.pages if one.page.lang == lang]
+        )
         anki.write_deck(stage / folder, build.chapters[lang], base and f"{base}{folder}")
     styles.write_styles(stage, Path(config.docs_dir), state.tools.sheets)
     if build.target.live:
@@ -79,7 +82,7 @@ def _refresh(state: BuildState) -> None:
         if state.is_shown(page):
             published = state.build.published[page.source.path]
             unchanged |= {f"{published.url}index.html", published.markdown}
-            unchanged |= {published.notebook, published.listing}
+            unchanged |= {published.notebook, published.answers, published.listing, published.bank}
             unchanged.add(live_pages.make_path(page.source))
     target = state.place.target
     unchanged |= {path.relative_to(target).as_posix() for path in (target / FILES).glob("*")}

@@ -21,7 +21,9 @@ from attention_docs.site.publish.head import make_head
 from attention_docs.site.publish.html_checks import find_forbidden, find_unrendered
 from attention_docs.site.publish.listings import translate_listing
 from attention_docs.site.publish.markdown import render_copy as markdown_copy
+from attention_docs.site.publish.moodle import write_bank
 from attention_docs.site.publish.notebook import make_notebook
+from attention_docs.site.publish.questions import list_questions
 from attention_docs.site.publish.redirects import find_addresses
 from attention_docs.site.publish.staging import write_text
 from attention_docs.site.publish.styles import INDENT
@@ -227,7 +229,17 @@ def _make_copies(state: BuildState, known: PageState) -> dict[str, str]:
     published = build.published[known.source.path]
     found = {published.markdown: markdown_copy(assembled, published, build.catalogue)}
     if published.notebook:
-        found[published.notebook] = make_notebook(assembled, published, build.catalogue)
+        whole = make_notebook(assembled, published, build.catalogue)
+        found[published.notebook] = whole
+        if published.answers:
+            asked = make_notebook(assembled, published, build.catalogue, answers=False)
+            found |= {published.notebook: asked, published.answers: whole}
+    if published.bank:
+        questions = [*list_questions(assembled, published, build.catalogue)]
+        number = build.numbered.get(known.source.slug, 0)
+        chapter = f"{number:02d} {known.source.title}"
+        site = published.site_name
+        found[published.bank] = write_bank(questions, chapter, site, assembled.locale)
     if published.listing and published.translated:
         found[published.listing] = translate_listing(assembled.page)
     if build.target.live and assembled.page.blocks:

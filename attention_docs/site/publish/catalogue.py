@@ -15,6 +15,7 @@ from attention_docs.site.run.imports import Modules
 
 MARKDOWN = "index.html.md"  # the name that llmstxt.org gives to the copy of a page at ".../"
 ZIP = "attention-docs.zip"
+BANKS = "banks"  # the folder of questions for learning platforms
 GAP = ' <span aria-hidden="true">·</span> '
 
 
@@ -42,8 +43,26 @@ class PublishedPage:
 
     @property
     def notebook(self) -> str:
-        """The path of the notebook; empty if there is none."""
+        """The path of the notebook, without answers; empty if there is none."""
         return f"notebooks/{self.page.text_lang}/{self.page.slug}.ipynb" if self.own_listing else ""
+
+    @property
+    def answers(self) -> str:
+        """The path of the notebook with answers; empty if there are none."""
+        has_answers = self.notebook and self.has_exercises
+        return self.notebook.replace(".ipynb", "-answers.ipynb") if has_answers else ""
+
+    @property
+    def bank(self) -> str:
+        """The path of its questions for Moodle; empty if it asks nothing."""
+        kinds = {one.kind for one in self.page.pieces if isinstance(one, Box)}
+        asks = kinds & {"exercise", "guess", "recall"}
+        return f"{BANKS}/{self.page.text_lang}/{self.page.slug}.xml" if asks else ""
+
+    @property
+    def has_exercises(self) -> bool:
+        """Whether the page asks something that has an answer."""
+        return any(isinstance(one, Box) and one.kind == "exercise" for one in self.page.pieces)
 
     @property
     def listing(self) -> str:
@@ -57,8 +76,10 @@ class PublishedPage:
         name = PurePosixPath(self.page.slug).name
         offers = [
             (self.notebook, f"{name}.ipynb", locale["notebook"]),
+            (self.answers, f"{name}-answers.ipynb", locale["answers"]),
             (self.listing, f"{name}.py", locale["listing"]),
             (self.markdown, f"{name}.md", locale["markdown"]),
+            (self.bank, f"attention-{name}.xml", self.locale["site"]["banks"]["file"]),
             (ZIP if offers_zip else "", ZIP, locale["zip"]),
         ]
         links = [
@@ -66,7 +87,7 @@ class PublishedPage:
             for path, name, text in offers
             if path
         ]
-        if any(isinstance(one, Box) and one.kind == "exercise" for one in self.page.pieces):
+        if self.has_exercises:
             links.append(f'<a href="?print=answers">{locale["paper"]}</a>')
         return f'<p class="takeaway"><small>{locale["take"]}{GAP.join(links)}</small></p>'
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from textwrap import indent
 
@@ -45,7 +45,7 @@ def render_copy(assembled: AssembledPage, published: PublishedPage, catalogue: C
         for name in dict(one.options).get("check", "").split()
     }
     found = []
-    for part in split_parts(assembled, published, catalogue.root, link):
+    for part in split_parts(expand_lines(assembled), assembled, published, catalogue.root, link):
         if isinstance(part, str):
             found.append(part)
             continue
@@ -55,7 +55,7 @@ def render_copy(assembled: AssembledPage, published: PublishedPage, catalogue: C
         if part.id in linked:
             found.append(f'<a id="out-{part.id}"></a>')
         if result:
-            found += _render_result(result, assembled)
+            found += render_result(result, assembled)
         for file in result.files if result else ():
             found.append(f"[{file.name}]({link(f'{FILES}/{file.name}')})")
     found.append("---")
@@ -70,7 +70,7 @@ def render_copy(assembled: AssembledPage, published: PublishedPage, catalogue: C
     return "\n\n".join(found) + "\n"
 
 
-def _render_result(result: Result, assembled: AssembledPage) -> Iterator[str]:
+def render_result(result: Result, assembled: AssembledPage) -> Iterator[str]:
     """What a block printed and drew; a table is aligned text, a figure is described in words."""
     lang = assembled.page.text_lang
     if text := result.get_text(lang):
@@ -83,15 +83,19 @@ def _render_result(result: Result, assembled: AssembledPage) -> Iterator[str]:
 
 
 def split_parts(
-    assembled: AssembledPage, published: PublishedPage, root: Path, link: Callable[[str], str]
+    lines: Iterable[tuple[str, object]],
+    assembled: AssembledPage,
+    published: PublishedPage,
+    root: Path,
+    link: Callable[[str], str],
 ) -> list[str | Block]:
-    """The page in order: Markdown as text, and its blocks.
+    """Lines of the page, each with what it is: Markdown as text, and blocks.
 
     `link` turns a path of the site or a page of `docs/` ("numbers.json", "en/softmax.md") into what
     the copy is to hold.
     """
     plain = _MarkdownWriter(assembled, published.url, root, link)
-    for line, piece in expand_lines(assembled):
+    for line, piece in lines:
         plain.write_line(line, piece)
     plain.flush()
     return plain.found

@@ -6,13 +6,22 @@ from typing import Any
 
 from attention_docs.colours import resolve_colours
 from attention_docs.site.publish.catalogue import Catalogue, PublishedPage
-from attention_docs.site.publish.markdown import format_fence, split_parts
+from attention_docs.site.publish.markdown import expand_lines, format_fence, split_parts
+from attention_docs.site.publish.without_answers import hide_answers, pack_answers
 from attention_docs.site.read.pieces import Block
 from attention_docs.site.render.assembled_page import AssembledPage
 
+HIDDEN = {"jupyter": {"source_hidden": True}}
 
-def make_notebook(assembled: AssembledPage, published: PublishedPage, catalogue: Catalogue) -> str:
-    """The page as a notebook (nbformat 4.5)."""
+
+def make_notebook(
+    assembled: AssembledPage,
+    published: PublishedPage,
+    catalogue: Catalogue,
+    *,
+    answers: bool = True,
+) -> str:
+    """The page as a notebook (nbformat 4.5), with the answers of its exercises or without."""
     import nbformat  # takes long to load, and few builds make a notebook anew
 
     base = catalogue.site_url
@@ -22,13 +31,19 @@ def make_notebook(assembled: AssembledPage, published: PublishedPage, catalogue:
         base,
     )
     cells = [_make_text_cell("about", _describe_notebook(assembled, published, catalogue))]
+    packed = {} if answers else pack_answers(assembled.page, assembled.locale)
+    lines = expand_lines(assembled) if answers else hide_answers(assembled)
     count = 0
-    for number, part in enumerate(split_parts(assembled, published, catalogue.root, link), start=1):
+    parts = split_parts(lines, assembled, published, catalogue.root, link)
+    for number, part in enumerate(parts, start=1):
         if isinstance(part, str):
             cells.append(_make_text_cell(f"text-{number}", part))
-        else:
+        elif packed.get(part.id) != "":
             count += 1
             cells.append(_make_code_cell(assembled, part, count))
+            if part.id in packed:
+                cells[-1] |= {"source": packed[part.id], "metadata": HIDDEN}
+                cells[-1]["outputs"] = cells[-1]["outputs"] if "judge(" in packed[part.id] else []
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     document = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
@@ -75,7 +90,7 @@ def _make_code_cell(assembled: AssembledPage, block: Block, count: int) -> dict[
     return {
         "cell_type": "code",
         "id": f"code-{block.id}"[:64],
-        "metadata": {} if block.source == "above" else {"jupyter": {"source_hidden": True}},
+        "metadata": {} if block.source == "above" else HIDDEN,
         "source": block.displayed_code.strip("\n"),
         "execution_count": count,
         "outputs": outputs,

@@ -60,18 +60,22 @@ def list_cards(chapters: Chapters) -> Iterator[Card]:
     """The cards of all chapters, in their order."""
     for slug in chapters.numbered:
         page = chapters.find_page(slug)
-        boxes = [one for one in page.passages if one.kind == "recall"]
-        if not boxes:
-            continue
-        assembled = AssembledPage(
-            page,
-            chapters.results(page),
-            chapters.locale,
-            numbered=chapters.numbered,
-            titles={name: one.title for name, one in chapters.pages.items()},
-        )
-        lines = assembled.fill_values(assembled.get_value)
-        yield from (_read_card(box, assembled, lines) for box in boxes)
+        if any(one.kind == "recall" for one in page.passages):
+            assembled = AssembledPage(
+                page,
+                chapters.results(page),
+                chapters.locale,
+                numbered=chapters.numbered,
+                titles={name: one.title for name, one in chapters.pages.items()},
+            )
+            yield from read_cards(assembled)
+
+
+def read_cards(assembled: AssembledPage) -> Iterator[Card]:
+    """The cards of a chapter."""
+    lines = assembled.fill_values(assembled.get_value)
+    boxes = (one for one in assembled.page.passages if one.kind == "recall")
+    yield from (_read_card(box, assembled, lines) for box in boxes)
 
 
 def _read_card(box: Passage, assembled: AssembledPage, lines: list[str]) -> Card:

@@ -1,0 +1,190 @@
+"""The judged questions of a chapter as data for question banks, with everything in HTML.
+
+The numbers, the expected mistakes and their sentences are those of the page. Formulas are TeX
+between backslashes and parentheses, as a learning platform's MathJax sets them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from markdown import Markdown
+
+from attention_docs.site.publish.anki import FORMULA
+from attention_docs.site.publish.catalogue import Catalogue, PublishedPage
+from attention_docs.site.publish.markdown import (
+    expand_lines,
+    format_fence,
+    render_result,
+    split_parts,
+)
+from attention_docs.site.read.pieces import Box, End
+from attention_docs.site.render.assembled_page import AssembledPage
+from attention_docs.site.render.judged import Ask, list_asks
+from attention_docs.site.render.recall import read_cards
+
+KINDS = ("exercise", "guess", "recall")
+Parts = dict[str, dict[str, list[list[tuple[str, object]]]]]
+"""Of each exercise by its id: its own lines under "", and those of each box in it by kind."""
+OWN_LINK = re.compile(r'<a href="(?!https?:)[^"]*"[^>]*>(.*?)</a>', re.S)
+EXTENSIONS = ["pymdownx.arithmatex", "fenced_code", "tables"]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question of a bank.
+
+    Attributes:
+        name: its id, the same in every language and from build to build.
+        kind: "exercise", "guess" or "recall".
+        title: what a list of questions shows.
+        text: what is asked, without the field or the choices.
+        ask: the numbers or choices; None for a question that is answered in words.
+        answer: what is said afterwards.
+        source: where it comes from, and its licence.
+        hints: one for each further try.
+        tags: chapter, kind, difficulty.
+    """
+
+    name: str
+    kind: str
+    title: str
+    text: str
+    ask: Ask | None
+    answer: str
+    source: str
+    hints: Sequence[str] = ()
+    tags: Sequence[str] = ()
+
+
+def list_questions(
+    assembled: AssembledPage, published: PublishedPage, catalogue: Catalogue
+) -> Iterator[Question]:
+    """All questions of a page: those of its exercises, its guesses, its cards."""
+    writer = _Writer(assembled, published, catalogue)
+    boxes = {one.id: one for one in assembled.page.pieces if isinstance(one, Box) and one.id}
+    parts = _cut_exercises(assembled)
+    for ask in list_asks(assembled):
+        box = boxes[ask.box]
+        if box.kind == "guess":
+            yield writer.ask_plainly("guess", box.id, ask.prompt, ask.why, ask)
+        else:
+            yield writer.ask(ask, box, parts[box.id])
+    for card in read_cards(assembled):
+        yield writer.ask_plainly("recall", card.id, card.question, card.answer)
+
+
+class _Writer:
+    """Writes what a page holds as HTML that stands alone."""
+
+    def __init__(
+        self, assembled: AssembledPage, published: PublishedPage, catalogue: Catalogue
+    ) -> None:
+        self.assembled, self.published, self.catalogue = assembled, published, catalogue
+        self.slug = published.page.slug
+        self.link = catalogue.make_linker(published.url, lambda one: one.url, catalogue.site_url)
+
+    def ask(self, ask: Ask, box: Box, parts: dict[str, list[list[tuple[str, object]]]]) -> Question:
+        """A question of an exercise, below what the exercise says."""
+        number = self.assembled.find_number(box.id)
+        said = self.render(parts[""][0]) + to_html(ask.prompt)
+        words = self.assembled.locale["site"]["boxes"]
+        kind, stars = box.options["kind"], box.options["stars"]
+        title = f"{number} {_make_plain(to_html(box.title))} ({ask.name.rsplit('-', 1)[1]})"
+        return Question(
+            f"{self.slug}-{ask.name}",
+            "exercise",
+            title,
+            said,
+            ask,
+            "".join(self.render(one) for one in parts["answer"]),
+            self.tell_source(box.id, words["exercise"].format(number)),
+            [self.render(one) for one in parts["hint"]],
+            (self.slug, words[kind], words["stars"].format(stars)),
+        )
+
+    def ask_plainly(
+        self, kind: str, name: str, title: str, answer: str, ask: Ask | None = None
+    ) -> Question:
+        """A guess or a card: its title is its question."""
+        text, after = to_html(title), self.to_html(answer)
+        tag = self.assembled.locale["site"]["banks"][kind]
+        about = (self.tell_source(name, ""), (), (self.slug, tag))
+        return Question(f"{self.slug}-{name}", kind, _make_plain(text), text, ask, after, *about)
+
+    def render(self, lines: Sequence[tuple[str, object]]) -> str:
+        """Lines of the page with code and outputs."""
+        where = (self.assembled, self.published, self.catalogue.root, self.link)
+        found = []
+        for part in split_parts(lines, *where):
+            if isinstance(part, str):
+                found.append(part)
+                continue
+            if part.source != "none":
+                found.append(format_fence(part.displayed_code.strip("\n"), "python"))
+            if result := self.assembled.get_result(part):
+                found += render_result(result, self.assembled)
+        return self.to_html("\n\n".join(found))
+
+    def to_html(self, markdown: str) -> str:
+        """Markdown with links that lead to the site, or with none if it has no address."""
+        html = to_html(markdown)
+        if base := self.catalogue.site_url:
+            html = html.replace('<a href="#', f'<a href="{base}{self.published.url}#')
+        return OWN_LINK.sub(r"\1", html)
+
+    def tell_source(self, place: str, label: str) -> str:
+        """Where a question comes from, and its licence."""
+        locale = self.assembled.locale["site"]
+        chapter = locale["chapter"]["number"].format(self.assembled.numbered.get(self.slug, ""))
+        comma = locale["marks"]["comma"]
+        title = _make_plain(to_html(self.published.page.title))
+        name = comma.join(filter(None, [chapter, title, label]))
+        if base := self.catalogue.site_url:
+            name = f'<a href="{base}{self.published.url}#{place}">{name}</a>'
+        said = locale["banks"]["source"].format(name=name, site=self.published.site_name)
+        return f"<p><small>{said}</small></p>"
+
+
+def _cut_exercises(assembled: AssembledPage) -> Parts:
+    """The lines of each exercise, and of each box in it."""
+    found: Parts = {}
+    open_: list[Box] = []
+    for line, piece in expand_lines(assembled):
+        if isinstance(piece, Box):
+            open_.append(piece)
+            if piece.kind == "exercise":
+                found[piece.id] = defaultdict(list, {"": [[]]})
+            elif open_[0].id in found:
+                found[open_[0].id][piece.kind].append([])
+        elif isinstance(piece, End):
+            open_.pop()
+        elif open_ and open_[0].id in found:
+            kind = "" if len(open_) == 1 else open_[-1].kind
+            found[open_[0].id][kind][-1].append((line, piece))
+    return found
+
+
+@lru_cache(maxsize=1)
+def _make_converter() -> Markdown:
+    generic = {"pymdownx.arithmatex": {"generic": True}}
+    return Markdown(extensions=EXTENSIONS, extension_configs=generic)
+
+
+def to_html(markdown: str) -> str:
+    r"""Markdown as HTML, with formulas as TeX.
+
+    Examples:
+        >>> to_html(r"A root, $\sqrt{d_k}$.")
+        '<p>A root, \\(\\sqrt{d_k}\\).</p>'
+    """
+    return FORMULA.sub(r"\g<tex>", _make_converter().reset().convert(markdown))
+
+
+def _make_plain(html: str) -> str:
+    """The text of some HTML in one line."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", html)).strip()

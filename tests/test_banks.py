@@ -1,0 +1,211 @@
+"""Question banks for Moodle: its XML, with the numbers, choices and reasons that the pages judge.
+
+What is wanted comes from the built pages, where docs/assets/exercises.js reads it, and from the
+rules of Moodle's import (question/format/xml/format.php): which elements a question may hold, in
+which fractions an answer may be right.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import lxml.etree
+import pytest
+
+from attention_docs.site.publish.tolerance import find_slack
+from attention_docs.site.render.judged import Number
+from tests.conftest import BUILT, ROOT, parse_html
+
+CHAPTERS = sorted(
+    path.stem
+    for path in (ROOT / "docs" / "en").glob("*.md")
+    if re.search(r"^/+ (exercise|guess|recall) ", path.read_text("utf-8"), re.M)
+)
+COMMON = ["name", "questiontext", "generalfeedback"]
+BEFORE = ["penalty", "hidden", "idnumber"]
+AFTER = ["hint*", "tags"]
+CHOICE = ["single", "shuffleanswers", "answernumbering", "showstandardinstruction"]
+SAID = ["correctfeedback", "partiallycorrectfeedback", "incorrectfeedback", "answer*"]
+UNITS = ["unitgradingtype", "unitpenalty", "showunits", "unitsleft"]
+WORDS = ["responseformat", "responserequired", "responsefieldlines", "attachments"]
+WORDS += ["attachmentsrequired", "graderinfo", "responsetemplate"]
+ORDER = {
+    "category": ["category", "info"],
+    "numerical": [*COMMON, "defaultgrade", *BEFORE, "answer*", *UNITS, *AFTER],
+    "multichoice": [*COMMON, "defaultgrade", *BEFORE, *CHOICE, *SAID, *AFTER],
+    "cloze": [*COMMON, *BEFORE, *AFTER],
+    "essay": [*COMMON, "defaultgrade", *BEFORE, *WORDS, *AFTER],
+}
+"""The elements of each type of question; a star stands for any number of them."""
+HTML = {"questiontext", "generalfeedback", "hint", "feedback", "graderinfo", "responsetemplate"}
+HTML |= {"info", "correctfeedback", "partiallycorrectfeedback", "incorrectfeedback"}
+FRACTIONS = {100, 50, 33.33333, 25, 20, 0, -50}
+GAP = re.compile(r"\{1:NUMERICAL:=(-?[\d.e-]+):([\d.e-]+)\}")
+
+
+@cache
+def read_bank(site: Path, lang: str, slug: str) -> list[Any]:
+    return [*lxml.etree.fromstring((site / "banks" / lang / f"{slug}.xml").read_bytes())]
+
+
+def list_questions(site: Path, lang: str, slug: str) -> dict[str, Any]:
+    """The questions by their numbers of identity, which no two share."""
+    found = [one for one in read_bank(site, lang, slug) if one.get("type") != "category"]
+    by_name = {one.findtext("idnumber"): one for one in found}
+    assert len(by_name) == len(found)
+    return by_name
+
+
+def read_html(question: Any, name: str) -> str:
+    return str(question.findtext(f"{name}/text") or "")
+
+
+@pytest.mark.parametrize("lang", BUILT)
+@pytest.mark.parametrize("slug", [*CHAPTERS, "all"])
+def test_a_bank_has_the_form_that_moodle_imports(lang: str, slug: str, site: Path) -> None:
+    for question in read_bank(site, lang, slug):
+        kind = question.get("type")
+        wanted = "".join(rf"(?:{n[:-1]} )*" if n[-1] == "*" else f"{n} " for n in ORDER[kind])
+        assert re.fullmatch(wanted, "".join(f"{part.tag} " for part in question)), kind
+        for part in question.iter():
+            if part.tag in HTML:
+                assert part.get("format") == "html"
+                assert [one.tag for one in part] == ["text"]
+                check_fragment(part.findtext("text") or "")
+        if kind == "category":
+            path = re.split("(?<!/)/(?!/)", question.findtext("category/text"))
+            assert path[:2] == ["$course$", "top"]
+            assert len(path) == 5
+            continue
+        assert question.findtext("name/text")
+        assert len(question.findtext("name/text")) < 255
+        assert "CC BY 4.0" in read_html(question, "questiontext")
+        answers = question.findall("answer")
+        fractions = [float(one.get("fraction")) for one in answers]
+        assert {*fractions} <= FRACTIONS
+        if kind in ("numerical", "multichoice"):
+            assert sum(x for x in fractions if x > 0) == pytest.approx(100, abs=0.001)
+
+
+def check_fragment(html: str) -> None:
+    """Elements end where they begin, links are whole, formulas are TeX in brackets."""
+    parser = lxml.etree.XMLParser(recover=False)
+    text = re.sub(r"<(br|hr|img)([^>]*?)/?>", r"<\1\2/>", html.replace("&nbsp;", " "))
+    tree = lxml.etree.fromstring(f"<div>{text}</div>", parser)
+    assert all(a.get("href").startswith("http") for a in tree.iter("a") if a.get("href"))
+    assert "arithmatex" not in html
+    assert not re.search(r"[\ue000\ue001]|\{\{ |--8<--", html)
+    code = {one for name in ("code", "pre") for one in tree.iter(name)}
+    text = "".join(piece for one in tree.iter() if one not in code for piece in [one.text or ""])
+    assert "$$" not in text
+    assert html.count(r"\(") == html.count(r"\)")
+
+
+def find_fields(site: Path, lang: str, slug: str) -> Iterator[tuple[str, Any, list[Any]]]:
+    """Id, exact value and expected mistakes of each field of a page, as its script reads them."""
+    folder = "" if lang == "en" else lang
+    tree = parse_html(site / folder / slug / "index.html")
+    for field in tree.iterfind(".//p[@class='ask']"):
+        places = [field, *field.iterfind("span[@class='trap']")]
+        shown = [
+            next(one.text_content() for name in ("exact", "value") for one in spans(place, name))
+            for place in places
+        ]
+        wanted, *traps = [json.loads(x) if "/" not in x else eval(x) for x in shown]
+        yield field.find(".//input").get("id"), wanted, traps
+
+
+def spans(place: Any, name: str) -> list[Any]:
+    found: list[Any] = place.findall(f"span[@class='{name}']")
+    return found
+
+
+@pytest.mark.parametrize("lang", BUILT)
+@pytest.mark.parametrize("slug", CHAPTERS)
+def test_numbers_and_their_mistakes_are_those_of_the_page(lang: str, slug: str, site: Path) -> None:
+    """A number accepts itself to three digits, and no number that the page calls a mistake."""
+    questions = list_questions(site, lang, slug)
+    kinds = Counter(one.get("type") for one in questions.values())
+    fields = [*find_fields(site, lang, slug)]
+    assert kinds["numerical"] + kinds["cloze"] == len(fields)
+    for name, wanted, traps in fields:
+        question = questions[f"{slug}-{name}"]
+        if isinstance(wanted, list):
+            gaps = GAP.findall(read_html(question, "questiontext"))
+            flat = [x for row in wanted for x in (row if isinstance(row, list) else [row])]
+            assert [float(value) for value, _ in gaps] == flat
+            assert len(gaps) == read_html(question, "questiontext").count("NUMERICAL")
+            assert len(re.findall("<li>", read_html(question, "generalfeedback"))) >= len(traps)
+            continue
+        right, *wrong = question.findall("answer")
+        assert float(right.findtext("text")) == wanted
+        slack = float(right.findtext("tolerance"))
+        assert [float(one.findtext("text")) for one in wrong] == traps
+        assert all(one.findtext("feedback/text") for one in wrong)
+        assert abs(wanted - float(f"{wanted:.3g}")) <= slack or float(wanted).is_integer() or traps
+        assert not [one for one in traps if abs(one - wanted) < slack]
+        assert slack <= 0.06 * abs(wanted)
+
+
+@pytest.mark.parametrize("lang", BUILT)
+@pytest.mark.parametrize("slug", CHAPTERS)
+def test_choices_and_their_reasons_are_those_of_the_page(lang: str, slug: str, site: Path) -> None:
+    folder = "" if lang == "en" else lang
+    tree = parse_html(site / folder / slug / "index.html")
+    groups = tree.xpath("//article//fieldset[starts-with(@class, 'ask')]")
+    choices = [
+        one for one in list_questions(site, lang, slug).values() if one.get("type") == "multichoice"
+    ]
+    assert len(choices) == len(groups)
+    for group, question in zip(groups, choices, strict=True):
+        answers = question.findall("answer")
+        reasons = [bool(one.findtext("feedback/text")) for one in answers]
+        if "proof-lines" in group.get("class"):
+            items = group.findall("ul/li")
+            belong = [one.get("data-line") is not None for one in items]
+            assert [float(one.get("fraction")) < 0 for one in answers] == belong
+        else:
+            items = group.findall("label")
+            right = [one.find("input").get("value") == "right" for one in items]
+            assert [one.get("fraction") == "100" for one in answers] == right
+        assert [one.find("span[@class='why']") is not None for one in items] == reasons
+        for item, answer in zip(items, answers, strict=True):
+            words = re.findall(
+                r"[A-Za-z\u4e00-\u9fff]{4,}",
+                re.sub(r"\\\(.*?\\\)|<[^>]+>", " ", answer.findtext("text")),
+            )
+            assert all(word in item.text_content() for word in words)
+
+
+@pytest.mark.parametrize("lang", BUILT)
+def test_the_whole_bank_holds_those_of_all_chapters(lang: str, site: Path) -> None:
+    single = {}
+    for slug in CHAPTERS:
+        single |= list_questions(site, lang, slug)
+    whole = list_questions(site, lang, "all")
+    assert whole.keys() == single.keys()
+    english = list_questions(site, "en", "all")
+    kinds = {name: one.get("type") for name, one in english.items()}
+    assert {name: one.get("type") for name, one in whole.items()} == kinds
+    sources = "".join((ROOT / "docs" / "en" / f"{s}.md").read_text("utf-8") for s in CHAPTERS)
+    assert Counter(kinds.values())["essay"] == len(re.findall("^/+ recall ", sources, re.M))
+    assert sum(read_html(one, "hint") != "" for one in whole.values()) > 100
+
+
+@pytest.mark.parametrize(
+    ("number", "others", "slack"),
+    [
+        (Number("2.72", 2.718281828), [], 0.00505),  # half a unit of the third digit, and a little
+        (Number("0.05", 0.0507), [], 0.000707),  # what is printed is right, too
+        (Number("0.05", 0.0507), [0.0509], 0.0001),  # half of the way to a mistake
+        (Number("12", 12), [12.5], 0.0),
+    ],
+)
+def test_how_near_an_answer_must_be(number: Number, others: list[float], slack: float) -> None:
+    assert find_slack(number, others) == pytest.approx(slack, rel=1e-2)

@@ -1213,6 +1213,42 @@ def test_exercises_on_paper_wait_for_an_answer(lang: str, visit: Visit) -> None:
     assert not hints.count()
 
 
+@needs_browser
+@each_language
+def test_a_citation_is_copied_with_its_address(lang: str, visit: Visit) -> None:
+    for path in ("softmax", "results"):
+        tab = visit(make_path(lang, path))
+        tab.evaluate("navigator.clipboard.writeText = (text) => { window.copied = text; }")
+        tab.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        line = tab.locator("p.cite").first
+        line.locator("button").click()
+        copied = tab.evaluate("copied")
+        address = line.locator("a").last.evaluate("(one) => one.href")
+        assert address.startswith("http")
+        assert copied.endswith(address)
+        assert copied.startswith(line.text_content().strip()[:40])
+
+
+@needs_browser
+@each_language
+def test_a_part_of_a_page_stands_alone_in_a_frame(lang: str, visit: Visit) -> None:
+    """It and a line that leads back are all there is; its controls work, its height is told."""
+    tab = visit(f"{make_path(lang, 'softmax')}?embed=guess-lead")
+    shown = tab.locator("body > *").locator("visible=true")
+    assert shown.count() == tab.locator("main.embed").locator("visible=true").count() == 1
+    assert tab.locator("h1").locator("visible=true").count() == 0
+    assert tab.locator("main.embed > p a").get_attribute("href").endswith("softmax/#guess-lead")
+    heights = tab.evaluate("""() => new Promise((done) => {
+      addEventListener("message", ({ data }) => done([data.subject, data.height]));
+      document.querySelector("main.embed").append(document.createElement("hr"));
+    })""")
+    assert heights[0] == "lti.frameResize"
+    assert 50 < heights[1] < 700
+    tab.locator("main.embed label").first.click()
+    tab.locator("main.embed button[type=submit]").click()
+    tab.locator("main.embed details.answer[open]").wait_for()
+
+
 # Tables and drawings that reach over their column.
 CUT_ON_PAPER = """() => [...document.querySelectorAll("article :is(table, svg[role=img])")]
   .filter((one) => one.checkVisibility() && !one.closest(".frame:not(.shown), math"))

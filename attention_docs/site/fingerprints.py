@@ -15,6 +15,7 @@ from attention_docs.site.publish.catalogue import Catalogue
 from attention_docs.site.read.listing import find_table_path
 from attention_docs.site.read.page import Page
 from attention_docs.site.render.assembled_page import AssembledPage
+from attention_docs.site.render.cite import FILE as CITATION
 from attention_docs.site.run.execute import Executor, read_public_versions
 from attention_docs.site.store import make_key
 from attention_docs.site.target import Target
@@ -100,7 +101,8 @@ class Fingerprints:
         docs, makers = root / "docs", self.content.makers
         names = sorted(str(path.relative_to(docs)) for path in docs.rglob("*") if path.is_file())
         return make_key(
-            self.target.repository, settings.text, *makers, *versions, *contents, *names
+            *(self.target.repository, _read_text(root / CITATION), settings.text),
+            *(*makers, *versions, *contents, *names),
         )
 
     @cached_property

@@ -114,6 +114,24 @@ function addCopyButtons() {
   }
 }
 
+// A citation is copied with the address that its link leads to.
+function addCiteButtons() {
+  for (const line of all("p.cite")) {
+    const copy = document.createElement("button");
+    copy.type = "button";
+    copy.className = "md-button";
+    copy.textContent = words.copy;
+    copy.addEventListener("click", () => {
+      const link = line.querySelector("a:last-of-type"); // terms before it lead to the glossary
+      const said = line.textContent
+        .replace(copy.textContent, "")
+        .replace(link.textContent, link.href);
+      navigator.clipboard.writeText(said.trim());
+    });
+    line.append(" ", copy);
+  }
+}
+
 // A page can run in the browser: what that takes is loaded when a reader asks for it.
 const { live } = words;
 
@@ -200,6 +218,28 @@ function printWithAnswers() {
   if (new URLSearchParams(location.search).get("print") !== "answers") return;
   document.documentElement.dataset.print = "answers";
   addEventListener("load", () => print());
+}
+
+// "?embed=out-control" in a frame of another site: that part alone, with a line that leads back. Its
+// height is told in the words that learning platforms listen to.
+function showOnePart() {
+  const name = new URLSearchParams(location.search).get("embed");
+  const part = name && document.getElementById(name);
+  if (!part) return;
+  const frame = document.createElement("main");
+  const credit = document.createElement("p");
+  const link = credit.appendChild(document.createElement("a"));
+  frame.className = "embed md-typeset";
+  Object.assign(link, { href: `${location.pathname}#${name}`, target: "_blank", rel: "noopener" });
+  link.textContent = document.title;
+  credit.append(" · CC BY 4.0");
+  frame.append(part, credit);
+  document.body.prepend(frame);
+  document.documentElement.dataset.embed = name;
+  new ResizeObserver(() => {
+    const height = Math.ceil(frame.getBoundingClientRect().height);
+    parent.postMessage({ subject: "lti.frameResize", height }, "*");
+  }).observe(frame);
 }
 
 // A sheet without answers ends with its hints, on a page that can be held back.
@@ -541,6 +581,7 @@ markWhatWasFound();
 setShortcuts();
 makeButtonsOfLabels();
 addCopyButtons();
+addCiteButtons();
 if (live) {
   offerLivePage();
   followLinks();
@@ -556,3 +597,4 @@ copyFormulasAsTex();
 nameWhatScrolls();
 printWithAnswers();
 printHintsLast();
+showOnePart();

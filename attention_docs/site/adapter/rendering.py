@@ -33,6 +33,7 @@ from attention_docs.site.read.page import Page as Source
 from attention_docs.site.read.script_converter import ScriptConverter
 from attention_docs.site.render import blocks, untranslated
 from attention_docs.site.render.cards import read_glyph
+from attention_docs.site.render.cite import read_citation, render_cite_fold
 from attention_docs.site.render.complete import complete_html
 from attention_docs.site.render.sentence import EXAMPLES
 
@@ -121,8 +122,20 @@ def describe_page(state: BuildState, page: Page, known: PageState) -> dict[str, 
         **_describe_translation(state, known.source),
         "about": make_head(published, build.catalogue, state.card),
         "script": _describe_script(state, published),
-        "takeaway": published.render_copies_line(build.offers_archive(known.source)),
+        "takeaway": published.render_copies_line(build.offers_archive(known.source))
+        + _offer_citation(state, published),
     }
+
+
+def _offer_citation(state: BuildState, published: PublishedPage) -> str:
+    """How to cite a page, if the project says how it is cited."""
+    base, page = state.build.target.site_url, published.page
+    citation = read_citation(state.build.root)
+    if citation is None:
+        return ""
+    address = base and f"{base}{published.url}"
+    about = (page.slug, page.title, published.site_name, address, published.locale)
+    return render_cite_fold(citation, *about)
 
 
 def _describe_script(state: BuildState, published: PublishedPage) -> dict[str, Any]:

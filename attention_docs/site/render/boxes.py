@@ -24,10 +24,11 @@ from attention_docs.site.read.pieces import Box
 from attention_docs.site.read.syntax import OPTIONAL, OPTIONS
 from attention_docs.site.render.assembled_page import AssembledPage
 from attention_docs.site.render.chapters import Chapters
+from attention_docs.site.render.cite import Citation, cite, read_citation
 
 FOLDED_KINDS = ("deeper", "fold", "hint", "answer", "recall", "asks")  # in copies, asks too
 GROUPED = ("deeper", "fold")
-LISTS = ("mistakes", "proofs", "results")  # pages whose folds are a list of entries
+LISTS = ("mistakes", "proofs", "results", "teaching")  # pages whose folds are a list of entries
 OWN_LINK = re.compile(r"\]\(#")
 
 
@@ -211,7 +212,8 @@ def render_results(chapters: Chapters) -> str:
             assembled = AssembledPage(
                 page, chapters.results(page), chapters.locale, numbered=chapters.numbered
             )
-            parts += [_render_result(box, assembled) for box in boxes]
+            citation = read_citation(chapters.docs.parent)
+            parts += [_render_result(box, assembled, citation) for box in boxes]
     return "\n\n".join(parts)
 
 
@@ -251,7 +253,7 @@ def render_filter(label: str) -> str:
     )
 
 
-def _render_result(box: Passage, assembled: AssembledPage) -> str:
+def _render_result(box: Passage, assembled: AssembledPage, citation: Citation | None) -> str:
     """A result as it stands on the page of all results: a fold, with a link to its chapter."""
     slug, options = assembled.page.slug, dict(box.options)
     claim = assembled.locale["site"]["relations"][options["relation"]]
@@ -263,9 +265,20 @@ def _render_result(box: Passage, assembled: AssembledPage) -> str:
         f"    id: {slug}-{box.id}\n",
         render_statement(box, assembled),
         f"\n{place} · {support}\n{{ .result-links }}\n",
+        f"{_cite_result(box, assembled, citation)}\n{{ .cite }}\n" if citation else "",
         "///",
     ]
     return OWN_LINK.sub(f"]({slug}.md#", "\n".join(parts))
+
+
+def _cite_result(box: Passage, assembled: AssembledPage, citation: Citation) -> str:
+    """The citation of a result, with its address, which stays when its number moves."""
+    locale, address = assembled.locale["site"], f"{assembled.page.slug}/#{box.id}"
+    number = locale["boxes"]["result"].format(assembled.find_number(box.id))
+    title = f"{number}{locale['marks']['colon']}{box.title}"
+    said = cite(citation, title, locale["review"]["deck"], assembled.locale)
+    line: str = locale["cite"]["result"]
+    return line.format(f"{said} [{address}](#{box.id})")
 
 
 def render_statement(box: Passage, assembled: AssembledPage) -> str:

@@ -1,15 +1,15 @@
 """Expand the requests of a page: comments on lines of their own.
 
 `<!-- gallery: masks -->`, `<!-- works: papers -->`, `<!-- reports -->`, `<!-- results -->`,
-`<!-- review -->`, `<!-- notes -->`, `<!-- questions: masks -->` and `<!-- filter -->` stand for
-parts that are made from the chapters and from three lists in `docs/`: `mistakes.toml`, `notes.toml`
-and `questions.toml`. `<!-- cards: part-1 -->`, `<!-- builds-on -->` and `<!-- next -->` are made
-from the navigation. `<!-- sentence -->` is where a reader's own sentence is read, `<!-- next-token
--->` where a model goes on with a beginning. `<!-- proofs -->` is every proof step by step,
-`<!-- trust -->` which results have one and why not the others, `<!-- coq: square -->` what Coq
-reads for each line of the derivation above it, and `<!-- coq -->` the switch that shows those
-lines. Code, outputs, titles and sources come from the chapters: nothing is written twice. Any other
-comment is left alone.
+`<!-- review -->`, `<!-- notes -->`, `<!-- questions: masks -->`, `<!-- teaching: lecture -->` and
+`<!-- filter -->` stand for parts that are made from the chapters and from four lists in `docs/`:
+`mistakes.toml`, `notes.toml`, `questions.toml` and `teaching.toml`. `<!-- cards: part-1 -->`,
+`<!-- builds-on -->` and `<!-- next -->` are made from the navigation. `<!-- sentence -->` is where
+a reader's own sentence is read, `<!-- next-token -->` where a model goes on with a beginning.
+`<!-- proofs -->` is every proof step by step, `<!-- trust -->` which results have one and why not
+the others, `<!-- coq: square -->` what Coq reads for each line of the derivation above it, and
+`<!-- coq -->` the switch that shows those lines. Code, outputs, titles and sources come from the
+chapters: nothing is written twice. Any other comment is left alone.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from attention_docs.site.render import (
     questions,
     recall,
     sentence,
+    teaching,
 )
 from attention_docs.site.render.chapters import Chapters
 
@@ -54,6 +55,8 @@ def expand_request(request: Request, chapters: Chapters, slug: str = "") -> str 
             return notes.render_notes(chapters)
         case "questions":
             return questions.render_questions(request.name, chapters)
+        case "teaching":
+            return teaching.render_teaching(request.name, chapters)
         case "cards":
             return navigation.make_cards(request.name, chapters)
         case "coq":

@@ -1,0 +1,74 @@
+"""How a page or a result is cited: in words and for BibTeX, by what `CITATION.cff` says."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import yaml
+
+from attention_docs.locales import Locale
+
+FILE = "CITATION.cff"
+MARKS = re.compile(r"[*`$]")
+
+
+@dataclass(frozen=True)
+class Citation:
+    """What every citation names: authors, version and year of the whole."""
+
+    author: str
+    version: str
+    year: str
+
+
+def read_citation(root: Path) -> Citation | None:
+    """What the project's `CITATION.cff` says; None if it has none."""
+    path = root / FILE
+    return _parse(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
+@lru_cache(maxsize=8)
+def _parse(text: str) -> Citation:
+    found = yaml.safe_load(text)
+    author = str(found["authors"][0]["name"])
+    return Citation(author, str(found["version"]), str(found["date-released"])[:4])
+
+
+def cite(citation: Citation, title: str, site: str, locale: Locale) -> str:
+    """A citation in words, without an address."""
+    said: str = locale["site"]["cite"]["plain"]
+    named = {"title": MARKS.sub("", title), "site": site}
+    return said.format(
+        **named, author=citation.author, version=citation.version, year=citation.year
+    )
+
+
+def render_cite_fold(
+    citation: Citation, slug: str, title: str, site: str, address: str, locale: Locale
+) -> str:
+    """A fold at the end of a page: how to cite it, in words and for BibTeX.
+
+    `address` is "" for a site without one; then the link says where the page is opened.
+    """
+    words = locale["site"]["cite"]
+    plain = html.escape(cite(citation, title, site, locale))
+    link = f'<a href="{address or "./"}">{html.escape(address) or words["here"]}</a>'
+    fields = {
+        "author": f"{{{citation.author}}}",
+        "title": MARKS.sub("", title),
+        "howpublished": site,
+        "year": citation.year,
+        "note": words["version"].format(citation.version),
+        **({"url": address} if address else {}),
+    }
+    inner = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
+    entry = f"@misc{{attention-docs-{slug.replace('/', '-')},\n{inner}}}"
+    return (
+        f'<details class="cite-page"><summary>{words["page"]}</summary>'
+        f'<p class="cite">{plain} {link}</p>'
+        f"<pre><code>{html.escape(entry)}</code></pre></details>"
+    )

@@ -1,0 +1,217 @@
+"""The parts of the page `teaching`: plans, chapters, beliefs, from ids in `docs/teaching.toml`.
+
+Titles, numbers, minutes of reading, objectives and exercises come from the chapters. How long
+something takes in class is nowhere computed: it stands there as not measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from attention_docs.site.publish.catalogue import BANKS
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.passage import Passage
+from attention_docs.site.render.assembled_page import AssembledPage
+from attention_docs.site.render.chapters import Chapters, Record
+from attention_docs.site.render.judged import list_asks
+
+NAME, HOME = "teaching", "index"
+OUTPUT = "out-"
+LECTURE, LECTURE_MINUTES = "lecture", 90
+PENCIL, HOMEWORK, PROOF = ("pencil",), ("predict", "bug", "write"), ("proof",)
+
+
+def render_teaching(part: str, chapters: Chapters) -> str:
+    """A plan by its name, the `chapters`, the `beliefs`, or a link to the whole `bank`."""
+    match part:
+        case "chapters":
+            return "\n\n".join(_render_chapter(slug, chapters) for slug in chapters.numbered)
+        case "beliefs":
+            return _render_beliefs(chapters)
+        case "bank":
+            path = f"{_find_root(chapters)}{BANKS}/{chapters.lang}/all.xml"
+            label = chapters.locale["site"]["teaching"]["whole"]
+            return f'<a href="{path}" download="attention-moodle.xml">{label}</a>'
+    return _render_plan(part, chapters)
+
+
+def _list_entries(key: str, chapters: Chapters) -> list[Record]:
+    return [one for one in chapters.read_records(NAME) if key in one]
+
+
+def _render_plan(name: str, chapters: Chapters) -> str:
+    words = chapters.locale["site"]["teaching"]
+    entries = [one for one in _list_entries("plan", chapters) if one["plan"] == name]
+    if not entries:
+        raise Failure("docs", 1, f"teaching: no entry of docs/teaching.toml is in plan {name}")
+    if name == LECTURE and (total := sum(one["minutes"] for one in entries)) != LECTURE_MINUTES:
+        raise Failure(f"docs/{NAME}.toml", 1, f"{name}: wanted {LECTURE_MINUTES}, got {total}")
+    first = words["planned" if name == LECTURE else "when"]
+    rows = [
+        f"| {first} | {words['show']} | {words['do']} | {words['listen']} |",
+        "|---|---|---|---|",
+    ]
+    for entry in entries:
+        try:
+            cells = (
+                _name_step(entry, chapters),
+                _list_shown(entry, chapters),
+                *_say(entry, chapters),
+            )
+        except Failure as failure:
+            raise chapters.locate_failure(NAME, entry, failure) from None
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _name_step(entry: Record, chapters: Chapters) -> str:
+    """The planned minutes, or a name with what is read before."""
+    if "minutes" in entry:
+        return str(entry["minutes"])
+    words, minutes = chapters.locale["site"]["teaching"], chapters.minutes()
+    name = chapters.translate_field(NAME, entry, "name")
+    if not entry["read"]:
+        return name
+    read = chapters.locale["site"]["marks"]["comma"].join(
+        f"[{chapters.numbered[slug]}]({slug}.md)" for slug in entry["read"]
+    )
+    total = sum(minutes[slug] for slug in entry["read"])
+    return f"{name}<br>{words['read'].format(chapters=read, minutes=total)}"
+
+
+def _list_shown(entry: Record, chapters: Chapters) -> str:
+    return "<br>".join(link_place(place, chapters) for place in entry["show"])
+
+
+def _say(entry: Record, chapters: Chapters) -> Iterator[str]:
+    """What students do, and which beliefs to listen for."""
+    yield chapters.translate_field(NAME, entry)
+    beliefs = {one["id"]: one for one in _list_entries("belief", chapters)}
+    if lost := [name for name in entry["listen"] if name not in beliefs]:
+        raise Failure("", 1, f"listen: there is no belief {lost[0]}")
+    yield "<br>".join(
+        f"[{chapters.translate_field(NAME, beliefs[name])}](#belief-{name})"
+        for name in entry["listen"]
+    )
+
+
+def _render_beliefs(chapters: Chapters) -> str:
+    words = chapters.locale["site"]["teaching"]
+    rows = [f"| {words['belief']} | {words['ask']} | {words['refute']} |", "|---|---|---|"]
+    for entry in _list_entries("belief", chapters):
+        try:
+            refuting = [link_place(place, chapters) for place in entry["refute"]]
+            if name := entry.get("mistake"):
+                refuting.append(chapters.make_link(f"mistakes#{name}"))
+            cells = (
+                f'<a id="belief-{entry["id"]}"></a>{chapters.translate_field(NAME, entry)}',
+                link_place(entry["ask"], chapters),
+                "<br>".join(refuting),
+            )
+        except Failure as failure:
+            raise chapters.locate_failure(NAME, entry, failure) from None
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _render_chapter(slug: str, chapters: Chapters) -> str:
+    """A fold with what a teacher needs of a chapter."""
+    entry = next(
+        (one for one in _list_entries("chapter", chapters) if one["chapter"] == slug), None
+    )
+    if entry is None:
+        raise Failure(f"docs/{NAME}.toml", 1, f"there is no entry with chapter {slug}")
+    words, page = chapters.locale["site"]["teaching"], chapters.find_page(slug)
+    original = chapters.originals.get(slug) or page
+    comma = chapters.locale["site"]["marks"]["comma"]
+    minutes = chapters.locale["site"]["chapter"]["minutes"].format(chapters.minutes()[slug])
+    try:
+        mathematics = comma.join(words["mathematics"][one] for one in entry["mathematics"])
+        shown = _list_shown(entry, chapters)
+    except KeyError as error:
+        raise chapters.locate_failure(
+            NAME, entry, Failure("", 1, f"mathematics: {error}")
+        ) from None
+    except Failure as failure:
+        raise chapters.locate_failure(NAME, entry, failure) from None
+    before = comma.join(f"[{chapters.numbered[one]}]({one}.md)" for one in original.builds_on)
+    rows = {
+        "objective": _find_objective(page.passages),
+        "before": before or words["nothing"],
+        "needs": mathematics or words["nothing"],
+        "reading": minutes,
+        "class": words["unmeasured"],
+        "show": shown,
+        "pencil": _list_exercises(slug, PENCIL, chapters),
+        "homework": _list_exercises(slug, HOMEWORK, chapters),
+        "proofs": _list_exercises(slug, PROOF, chapters),
+        "files": _list_files(slug, chapters),
+    }
+    table = [f"| {words[name]} | {text} |" for name, text in rows.items() if text]
+    heading = f"| {words['topic']} | {words['here']} |"
+    head = f"/// fold | {chapters.numbered[slug]}. {page.title}\n    id: chapter-{slug}"
+    return "\n\n".join([head, "\n".join([heading, "|---|---|", *table]), "///"])
+
+
+def _find_objective(passages: Iterable[Passage]) -> str:
+    """The first paragraph of "In short": what a reader can do now."""
+    short = next((one for one in passages if one.id == "short"), None)
+    text = short.text.strip().split("\n\n")[0] if short else ""
+    return "" if "{{" in text else text.replace("\n", " ")
+
+
+def _list_exercises(slug: str, kinds: tuple[str, ...], chapters: Chapters) -> str:
+    boxes = [one for one in chapters.find_page(slug).passages if one.kind == "exercise"]
+    asked = [one for one in boxes if dict(one.options)["kind"] in kinds]
+    return "<br>".join(
+        f"{link_place(f'{slug}#{one.id}', chapters)} {'★' * int(dict(one.options)['stars'])}"
+        for one in asked
+    )
+
+
+def _list_files(slug: str, chapters: Chapters) -> str:
+    """The files of a chapter: sheet, notebooks, questions with their number."""
+    words, page = chapters.locale["site"], chapters.find_page(slug)
+    kinds = {one.kind for one in page.passages}
+    root = _find_root(chapters)
+    found = []
+    if page.blocks:
+        path = f"{root}notebooks/{page.text_lang}/{slug}"
+        found.append((f"{path}.ipynb", words["copies"]["notebook"]))
+        if "exercise" in kinds:
+            found.append((f"{path}-answers.ipynb", words["copies"]["answers"]))
+    if kinds & {"exercise", "guess", "recall"}:
+        assembled = AssembledPage(page, chapters.results(page), chapters.locale)
+        cards = sum(one.kind == "recall" for one in page.passages)
+        number = len([*list_asks(assembled)]) + cards
+        label = words["teaching"]["bank"].format(number)
+        found.append((f"{root}{BANKS}/{page.text_lang}/{slug}.xml", label))
+    return "<br>".join(f'<a href="{path}" download>{label}</a>' for path, label in found)
+
+
+def _find_root(chapters: Chapters) -> str:
+    """The way from the page to the root of the site."""
+    return "../" if chapters.lang == chapters.first else "../../"
+
+
+def link_place(place: str, chapters: Chapters) -> str:
+    """A link to a heading, a guess, a result, an exercise or an output, with number and title."""
+    slug, _, name = place.partition("#")
+    page, boxes = chapters.find_page(slug), chapters.locale["site"]["boxes"]
+    if name.startswith(OUTPUT):
+        block, _ = chapters.find_block(slug, name.removeprefix(OUTPUT))
+        title = page.titles.get(page.find_section(block.line), page.title)
+        label = f"{chapters.locale['site']['teaching']['figure']} {title}"
+        folder = "" if slug == HOME else f"{slug}/"
+        return f'<a href="../{folder}index.html#{name}">{label}</a>'
+    kinds = {one.id: one.kind for one in page.passages if one.id}
+    if name not in kinds:
+        raise Failure("", 1, f"{page.path} has no #{name}")
+    assembled = AssembledPage(page, (), chapters.locale, numbered=chapters.numbered)
+    title = page.titles[name]
+    match kinds[name]:
+        case "guess":
+            title = boxes["guess"].format(title)
+        case "result" | "exercise" as kind:
+            title = f"{boxes[kind].format(assembled.find_number(name))} {title}"
+    return f"[{title}]({slug}.md#{name})"

@@ -1,0 +1,249 @@
+"""The page for teachers: its ids lead somewhere, its sums are right, its files are there."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import lxml.etree
+import pytest
+import yaml
+
+from attention_docs.locales import read_locale
+from attention_docs.running.result import Result
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.pieces import Request
+from attention_docs.site.read.reader import read_page
+from attention_docs.site.render.chapters import Chapters
+from attention_docs.site.render.requests import expand_request
+from tests.conftest import BUILT, LANGUAGES, ROOT, parse_html
+
+ENTRIES = tomllib.loads((ROOT / "docs/teaching.toml").read_text("utf-8"))["entry"]
+PLANS = ("lecture", "week", "seminar")
+UNMEASURED = {"en": "not measured", "zh": "没有测过", "zh-hant": "沒有測過"}
+
+
+def find_page(site: Path, lang: str, slug: str) -> Path:
+    folder = site if lang == "en" else site / lang
+    return (folder if slug == "index" else folder / slug) / "index.html"
+
+
+def read_teaching(site: Path, lang: str) -> Any:
+    (article,) = parse_html(find_page(site, lang, "teaching")).iterfind(".//article")
+    return article
+
+
+def list_rows(article: Any, heading: str) -> list[Any]:
+    """The rows of the first table below a heading."""
+    place = article.xpath(f".//h2[@id='{heading}']/following::table[1]")[0]
+    found: list[Any] = place.findall("tbody/tr")
+    return found
+
+
+@pytest.mark.parametrize("lang", BUILT)
+def test_every_link_leads_to_something_that_is_there(lang: str, site: Path) -> None:
+    page = find_page(site, lang, "teaching")
+    links = [one.get("href") for one in read_teaching(site, lang).iter("a") if one.get("href")]
+    inner = [one for one in links if not one.startswith("http") and not one.startswith("?")]
+    assert len(inner) > 400
+    ids: dict[Path, set[str]] = {}
+    for link in inner:
+        target, _, anchor = unquote(link).partition("#")
+        path = (page.parent / target).resolve() if target else page.resolve()
+        path = path / "index.html" if path.is_dir() else path
+        assert path.is_file(), link
+        if anchor:
+            if path not in ids:
+                ids[path] = {one.get("id") for one in parse_html(path).xpath("//*[@id]")}
+            assert anchor in ids[path], link
+
+
+@pytest.mark.parametrize("lang", BUILT)
+def test_plans_show_all_of_their_steps(lang: str, site: Path) -> None:
+    article = read_teaching(site, lang)
+    for plan in PLANS:
+        steps = [one for one in ENTRIES if one.get("plan") == plan]
+        rows = list_rows(article, plan)
+        assert len(rows) == len(steps) >= 4
+        for row, step in zip(rows, steps, strict=True):
+            _, show, do, listen = row.findall("td")
+            ends = [link.get("href").partition("#")[2] for link in show.iter("a")]
+            assert ends == [place.partition("#")[2] for place in step["show"]]
+            assert len(do.text_content()) > 5
+            assert len(listen.findall("a")) == len(step["listen"]) >= 1
+    minutes = [int(row[0].text_content()) for row in list_rows(article, "lecture")]
+    assert sum(minutes) == 90
+
+
+@pytest.mark.parametrize("lang", BUILT)
+def test_every_chapter_has_a_fold_with_its_exercises(lang: str, site: Path) -> None:
+    """Numbers of exercises and kinds are counted in the sources, questions in the banks."""
+    article = read_teaching(site, lang)
+    nav = (ROOT / "mkdocs.yml").read_text("utf-8").split("  - Reference:")[0]
+    slugs = [s for s in re.findall(r"^      - ([\w-]+)\.md$", nav, re.M) if "after-" not in s]
+    folds = article.xpath(".//div[starts-with(@id, 'chapter-')]")
+    assert [one.get("id") for one in folds] == [f"chapter-{slug}" for slug in slugs]
+    listed = {one["chapter"]: one for one in ENTRIES if "chapter" in one}
+    assert listed.keys() == {*slugs}
+    for slug, fold in zip(slugs, folds, strict=True):
+        source = (ROOT / "docs" / "en" / f"{slug}.md").read_text("utf-8")
+        asked = len(re.findall(r"^/+ exercise ", source, re.M))
+        linked = {one.get("href") for one in fold.iter("a") if "#exercise-" in one.get("href")}
+        assert len(linked) == asked
+        stars = [one["stars"] for one in read_boxes(source)]
+        assert fold.text_content().count("★") == sum(stars)
+        assert fold.text_content().count(UNMEASURED[lang]) == 1
+        bank = site / "banks" / lang / f"{slug}.xml"
+        questions = lxml.etree.parse(bank).xpath("//question[@type != 'category']")
+        assert re.search(rf"[(（]{len(questions)}\b", fold.text_content())
+
+
+def read_boxes(source: str) -> list[dict[str, int]]:
+    found = re.findall(r"^/+ exercise .*\n    id: .*\n    stars: (\d)", source, re.M)
+    return [{"stars": int(stars)} for stars in found]
+
+
+@pytest.mark.parametrize("lang", BUILT)
+def test_each_belief_has_a_question_and_something_that_refutes_it(lang: str, site: Path) -> None:
+    beliefs = [one for one in ENTRIES if "belief" in one]
+    rows = list_rows(read_teaching(site, lang), "beliefs")
+    assert len(rows) == len(beliefs) >= 15
+    for row, one in zip(rows, beliefs, strict=True):
+        said, ask, refute = row.findall("td")
+        assert said.find("a").get("id") == f"belief-{one['id']}"
+        assert re.search("#(guess|exercise)-", ask.find("a").get("href"))
+        assert len(refute.findall("a")) == len(one["refute"]) + ("mistake" in one)
+    used = {name for one in ENTRIES for name in one.get("listen", ())}
+    assert used <= {one["id"] for one in beliefs}
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_about_says_it_in_three_lines_and_a_link(lang: str) -> None:
+    source = (ROOT / "docs" / lang / "about.md").read_text("utf-8")
+    part = source.split("{ #teachers }\n")[1].split("\n## ")[0].strip()
+    assert len(part.split("\n")) == 3
+    assert "(teaching.md)" in part
+
+
+# --- citations
+
+
+def read_version() -> tuple[str, str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    return project["version"], str(cited["date-released"])[:4]
+
+
+def test_the_citation_file_is_complete() -> None:
+    """What the Citation File Format 1.2.0 demands, and what this project says elsewhere."""
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert {"cff-version", "message", "title", "authors"} <= cited.keys()
+    assert cited["cff-version"] == "1.2.0"
+    config = (ROOT / "mkdocs.yml").read_text("utf-8")
+    for one in (cited, cited["preferred-citation"]):
+        assert one["version"] == read_version()[0]
+        assert f"\nsite_name: {one['title']}\n" in f"\n{config}"
+        assert re.fullmatch(r"20\d\d-[01]\d-[0-3]\d", one["date-released"])
+        assert all(author["name"] for author in one["authors"])
+    assert cited["license"] == "MIT"
+    assert cited["preferred-citation"]["license"] == "CC-BY-4.0"
+
+
+@pytest.mark.parametrize("lang", BUILT)
+def test_every_page_says_how_it_is_cited(lang: str, site: Path) -> None:
+    version, year = read_version()
+    for slug in ("index", "softmax", "results", "teaching"):
+        tree = parse_html(find_page(site, lang, slug))
+        (fold,) = tree.iterfind(".//article//details[@class='cite-page']")
+        plain, entry = fold.find("p").text_content(), fold.find("pre").text_content()
+        title = re.sub("[¶*]", "", tree.find(".//article//h1").text_content()).strip()
+        for text in (plain, entry):
+            assert version in text
+            assert year in text
+            assert title in text
+        assert re.match(r"@misc\{attention-docs-[\w-]+,\n(  \w+ = \{.*\},\n){5,6}\}$", entry)
+        assert entry.count("{") == entry.count("}")
+
+
+@pytest.mark.parametrize("lang", BUILT)
+def test_every_result_says_how_it_is_cited(lang: str, site: Path) -> None:
+    tree = parse_html(find_page(site, lang, "results"))
+    pattern = r"^/+ result "
+    number = sum(
+        len(re.findall(pattern, path.read_text("utf-8"), re.M))
+        for path in (ROOT / "docs" / "en").glob("*.md")
+    )
+    lines = tree.xpath(".//article//details[@class='fold']//p[@class='cite']")
+    assert len(lines) == number
+    for line in lines:
+        link = line.findall("a")[-1]
+        slug, _, name = link.text_content().partition("/#")
+        assert link.get("href").endswith(f"{slug}/#{name}")
+        assert read_version()[0] in line.text_content()
+
+
+# --- faults of the list
+
+GOOD = """[[entry]]
+id = "step"
+plan = "lecture"
+minutes = 90
+show = ["page#here"]
+en = "They look."
+listen = ["wrong"]
+
+[[entry]]
+id = "wrong"
+belief = true
+en = "All is one."
+ask = "page#here"
+refute = ["page#here"]
+"""
+
+
+@pytest.fixture
+def expand(tmp_path: Path) -> Callable[..., str]:
+    """Render a part from a list with one change."""
+    docs = tmp_path / "docs"
+    (docs / "en").mkdir(parents=True)
+    path = docs / "en" / "page.md"
+    path.write_text("# Page { #page }\n\n## Here { #here }\n")
+    pages = {"page": read_page(path, tmp_path)}
+
+    def run(part: str, change: tuple[str, str] = ("", "")) -> str:
+        assert change[0] in GOOD
+        (docs / "teaching.toml").write_text(GOOD.replace(*change), encoding="utf-8")
+        results: Callable[[Any], list[Result]] = lambda page: []  # noqa: E731
+        chapters = Chapters("en", read_locale("en"), docs, pages, {"page": 1}, results)
+        return str(expand_request(Request(1, "teaching", part), chapters))
+
+    return run
+
+
+def test_a_plan_is_a_table(expand: Callable[..., str]) -> None:
+    row = "| 90 | [Here](page.md#here) | They look. | [All is one.](#belief-wrong) |"
+    assert expand("lecture").split("\n")[2:] == [row]
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "message"),
+    [
+        ("lecture", ("minutes = 90", "minutes = 80"), "lecture: wanted 90, got 80"),
+        ("lecture", ('["page#here"]', '["page#no"]'), "teaching.toml:2: step: .* has no #no"),
+        ("lecture", ('["wrong"]', '["none"]'), "step: listen: there is no belief none"),
+        ("beliefs", ('"page#here"\nref', '"page#out-x"\nref'), 'wrong: .* has no block "x"'),
+        ("beliefs", ('"page#here"\nref', '"none#here"\nref'), "wrong: there is no page none"),
+        ("chapters", ("", ""), "there is no entry with chapter page"),
+        ("month", ("", ""), "no entry of docs/teaching.toml is in plan month"),
+    ],
+)
+def test_a_fault_names_its_entry(
+    part: str, change: tuple[str, str], message: str, expand: Callable[..., str]
+) -> None:
+    with pytest.raises(Failure) as failure:
+        expand(part, change)
+    assert re.search(message, str(failure.value))

@@ -138,7 +138,20 @@ def _read_number(assembled: AssembledPage, item: str) -> Number:
     printed = assembled.get_value(int(mark[1]))
     _, exact = assembled.find_exact(f"value-{mark[1]}")
     why = assembled.replace_marks(item[mark.end() :]).partition(WHY)[2]
-    return Number(printed, json.loads(exact) if exact else float(Fraction(printed)), why)
+    return Number(printed, parse_exact(exact, printed), why)
+
+
+def parse_exact(exact: str, printed: str) -> Any:
+    """The numbers of a value; 0 for one that its block never gave, which is a fault of the build.
+
+    Examples:
+        >>> parse_exact("[0.5, 1]", "[0.50, 1.00]"), parse_exact("", "8/25"), parse_exact("?", "?")
+        ([0.5, 1], 0.32, 0)
+    """
+    try:
+        return json.loads(exact) if exact else float(Fraction(printed))
+    except ValueError:
+        return 0
 
 
 def _read_option(text: str) -> Option:

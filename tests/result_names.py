@@ -411,7 +411,7 @@ def positions_gram(rng: np.random.Generator) -> Names:
     return names | {"worth": [np.linalg.norm(sinusoids(rng.normal(size=1), names["d"]))]}
 
 
-def positions_forced(rng: np.random.Generator) -> Names:
+def positions_powers(rng: np.random.Generator) -> Names:
     """A cyclic shift, which has no angle in its definition."""
     d = 23  # more than there are offsets
     q, k, t, u = row(rng, 1, d), row(rng, 1, d), *integers(rng, 0, 9, 2)

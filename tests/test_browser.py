@@ -500,6 +500,41 @@ def test_results_are_lines_that_filter(lang: str, visit: Visit) -> None:
     assert tab.evaluate(FOUND) == lines
 
 
+@needs_browser
+@each_language
+def test_a_proof_opens_sentence_by_sentence(lang: str, visit: Visit) -> None:
+    """By keyboard; what was given before stands as dots; the last sentence leaves no goals."""
+    tab = visit(make_path(lang, "proofs"))
+    fold = tab.locator("details.fold", has=tab.locator("#softmax-shift"))
+    proof = fold.locator(".proof-steps")
+    whole = proof.locator("pre").text_content().split()
+    fold.locator("summary").first.press("Enter")
+    tab.wait_for_selector("#softmax-shift .proof-steps > details")
+    steps = proof.locator("details")
+    said = " ".join(steps.locator("summary").all_text_contents()).split()
+    assert [one for one in whole if one not in ("Proof.", "Qed.")] == said
+    first, second, last = steps.nth(0), steps.nth(1), steps.last
+    first.locator("summary").press("Enter")
+    tab.keyboard.press("Tab")
+    tab.keyboard.press("Enter")
+    goal = r"={9,}\s+softmax n \(fun j : nat => s j \+ c\) i = softmax n s i"
+    assert re.search(goal, second.locator("pre").inner_text())
+    assert "…" not in second.locator("pre").inner_text()
+    assert steps.nth(2).locator("pre").text_content().split()[0] == "…"
+    last.locator("summary").press("Enter")
+    assert last.locator("pre").inner_text() == "No more goals."
+
+
+@needs_browser
+def test_a_proof_stays_whole_where_its_goals_cannot_be_had(visit: Visit) -> None:
+    tab = visit("/proofs/")
+    tab.route("**/assets/proofs/*.json", lambda route: route.abort())
+    fold = tab.locator("details.fold", has=tab.locator("#softmax-shift"))
+    with tab.expect_request("**/assets/proofs/softmax.json"):
+        fold.locator("summary").first.click()
+    assert fold.locator(".proof-steps > pre").inner_text().endswith("Qed.")
+
+
 CUT = """() => [...document.querySelectorAll("article details")].map((one) => (one.open = true)) &&
   [...document.querySelectorAll("article .admonition pre > code")]
     .filter((one) => one.checkVisibility() && one.scrollWidth > one.clientWidth + 1)

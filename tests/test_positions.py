@@ -283,6 +283,13 @@ def test_counter(chapter):
     assert changes == [15, 7, 3, 1]
 
 
+@pytest.mark.parametrize("t", [-3, 0, 1, 7])
+def test_powers(t):
+    """RoPE as a matrix: at every position a power of the one at position 1."""
+    first, later = (rope(np.eye(6), np.full(6, float(u))) for u in (1, t))
+    np.testing.assert_allclose(later, np.linalg.matrix_power(first, t), atol=1e-12)
+
+
 def test_forced(chapter):
     """A cyclic shift of five components: the fifth roots of unity are its eigenvalues."""
     shift = np.roll(np.eye(5), 1, axis=1)

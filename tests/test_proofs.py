@@ -13,6 +13,7 @@ import lxml.html
 import pytest
 
 from attention_docs.site import proof_steps, proofs
+from attention_docs.site.publish import proof_goals
 from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.settings import read_settings
 from attention_docs.site.render.derivations import add_proof_lines
@@ -107,6 +108,16 @@ def test_another_theorem_under_the_same_name(project, field, value):
 def test_a_box_reworded(project):
     write_box(project, "a.shift", "Twice a number is more.")
     assert "has changed since they were compared" in find_faults(project)
+
+
+def test_a_variable_is_no_definition_of_its_name():
+    defined = {
+        "X": "Definition X : matrix := rows [[1]].",
+        "rows": "Definition rows (l : list (list R)) : matrix := l.",
+        "first": "Definition first (X : matrix) : R := X 0 0.",
+    }
+    assert list(proofs.find_used("forall X : matrix, first X = 1", defined)) == ["first"]
+    assert list(proofs.find_used("first X = 1", defined)) == ["X", "rows", "first"]
 
 
 @pytest.fixture
@@ -208,16 +219,29 @@ def parse_page(folder: Path) -> lxml.html.HtmlElement:
     return lxml.html.parse(folder / "index.html")
 
 
-def read_steps(folder: Path, address: str, name: str) -> bool:
-    """Whether a fold of the page of proofs holds all sentences of a proof, with their goals."""
+def read_sentences(folder: Path, address: str) -> list[str]:
+    """The lines of a proof on the page of proofs, as everybody has them."""
     (place,) = parse_page(folder).xpath(f"//*[@id='{address}']")
+    (proof,) = place.xpath(".//*[@class='proof-steps']/pre")
+    return [line.strip() for line in proof.text_content().splitlines()]
+
+
+def list_sentences(name: str) -> list[str]:
+    """What Coq reads from the theorem to the end of its proof."""
     chapter, _, theorem = name.partition(".")
-    shown = [
-        (one.findtext("summary"), one.findtext("pre").rpartition("====")[2])
-        for one in place.xpath(".//*[@class='proof-steps']/details")
-    ]
-    steps = proofs.read_steps(ROOT)[chapter][theorem]
-    return shown == [(sentence, goals.rpartition("====")[2]) for sentence, goals in steps]
+    said, *steps = (one for one, _ in proofs.read_steps(ROOT)[chapter][theorem])
+    return [line.strip() for line in "\n".join([said, "Proof.", *steps, "Qed."]).splitlines()]
+
+
+def test_goals_that_a_page_loads_are_those_of_the_certificate(site):
+    """One file a chapter; together they are what Coq said."""
+    paths = sorted((site / proof_goals.FOLDER).glob("*.json"))
+    packed = json.dumps({path.stem: json.loads(path.read_text("utf-8")) for path in paths})
+    assert proof_steps.unpack(packed) == proofs.read_steps(ROOT)
+    assert max(path.stat().st_size for path in paths) < 250_000
+    for lang in LANGUAGES:
+        page = (site if lang == LANGUAGES[0] else site / lang) / "proofs" / "index.html"
+        assert page.stat().st_size < 1_000_000
 
 
 def test_coq_lines_stand_below_the_lines_of_the_derivation(site):
@@ -247,6 +271,7 @@ def test_readers_see_the_statement_of_every_theorem(site):
                 links = place.xpath(".//a[contains(@href, 'proofs/#')]/@href")
                 for name, link in zip(names.split(), links, strict=True):
                     assert theorems[name]["statement"] in place.text_content()
-                    assert read_steps(folder / "proofs", link.partition("#")[2], name)
+                    address = link.partition("#")[2]
+                    assert read_sentences(folder / "proofs", address) == list_sentences(name)
                     shown.add(name)
     assert shown == theorems.keys()

@@ -50,6 +50,9 @@ DEFINITION = re.compile(
 CLOSED = "Closed under the global context"  # rests on no axiom
 IMPORT = re.compile(r"^From Attention Require Import ([\w ]+)\.", re.M)
 WORD = re.compile(r"[A-Za-z_][\w']*")
+BOUND = re.compile(  # names that a text binds itself: forall n m : nat, fun (x : R), let y := ...
+    r"(?:\(|\b(?:forall|exists|fun)\s)\s*([\w' \n]+?)\s*:(?!=)|\blet\s+([\w']+)"
+)
 Certificate = dict[str, Any]
 
 
@@ -156,11 +159,22 @@ def read_definitions(text: str) -> dict[str, str]:
 
 def find_used(text: str, defined: dict[str, str]) -> dict[str, str]:
     """The definitions that a text needs, directly or through others, in the order of the files."""
-    used, seen = set(WORD.findall(text)), set[str]()
+    used, seen = _find_free(text), set[str]()
     while new := (used & defined.keys()) - seen:
         seen |= new
-        used |= {word for name in new for word in WORD.findall(defined[name])}
+        used |= {word for name in new for word in _find_free(defined[name])}
     return {name: one for name, one in defined.items() if name in seen}
+
+
+def _find_free(text: str) -> set[str]:
+    """The words of a text but for those that it binds: a variable X is not a definition X.
+
+    Examples:
+        >>> sorted(_find_free("forall (X : matrix) (i : nat), let y := X i in y = f 2"))
+        ['f', 'in', 'matrix', 'nat']
+    """
+    bound = {word for names in BOUND.findall(text) for word in WORD.findall(" ".join(names))}
+    return set(WORD.findall(text)) - bound - {"forall", "exists", "fun", "let"}
 
 
 def read_certificate(root: Path) -> Certificate:

@@ -413,6 +413,22 @@ function beginReview() {
     import(new URL("review.js", own)).then((one) => one.begin(review)).catch(() => review.remove());
 }
 
+// What is left to prove after each sentence of a proof comes when a reader opens the proof.
+function openProofs() {
+  for (const place of all(".proof-steps")) {
+    const fold = place.closest("details");
+    const load = () => {
+      if (!fold.open) return;
+      import(new URL("proof-steps.js", own)).then(
+        (steps) => steps.layOut(place),
+        () => {},
+      );
+    };
+    fold.addEventListener("toggle", load);
+    load();
+  }
+}
+
 // A link opens the fold that holds its target; browsers of before 2025 do so only in part. What
 // moved to another page is looked up there.
 function unfoldTarget() {
@@ -591,6 +607,7 @@ loadBeginnings();
 offerSentence();
 judgeAnswers();
 beginReview();
+openProofs();
 unfoldTarget();
 filterLists();
 copyFormulasAsTex();

@@ -41,6 +41,8 @@ Proof. induction n; intro H; [lia|]. simpl. destruct (Nat.eq_dec i n) as [->|N].
 Lemma sum_app n m f : sum (n + m) f = sum n f + sum m (fun i => f (n + i)%nat).
 Proof. induction m; [rewrite Nat.add_0_r; simpl; ring|].
   rewrite Nat.add_succ_r. simpl. rewrite IHm. ring. Qed.
+Lemma sum_blocks h d f : sum (h * d) f = sum h (fun r => sum d (fun b => f (r * d + b)%nat)).
+Proof. induction h; simpl; [reflexivity|]. rewrite Nat.add_comm, sum_app, IHh. reflexivity. Qed.
 Lemma sum_le n f g : (forall i, (i < n)%nat -> f i <= g i) -> sum n f <= sum n g.
 Proof. induction n; intro H; simpl; [lra|].
   assert (f n <= g n) by (apply H; lia). assert (sum n f <= sum n g) by (apply IHn; auto with arith). lra. Qed.

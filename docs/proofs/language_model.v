@@ -33,9 +33,8 @@ Proof. intros n z y Y. assert (N : (0 < n)%nat) by lia. split.
   - rewrite sum_minus, softmax_sum by exact N. unfold one_hot. rewrite (sum_one n y (fun _ => 1) Y). ring. Qed.
 
 (* A model of one attention layer without positions: the logits after the last token, number n, are
-   made from that token and from its output, of which the keys are all tokens, itself among them. *)
-Definition last_logits (n dm d : nat) (WQ WK WV : matrix) (head : vector -> vector -> vector) (X : matrix) : vector :=
-  head (X n) (attention (S n) d (product dm X WQ) (product dm X WK) (product dm X WV) n).
+   made from that token and from what the heads give, of which the keys are all tokens, itself among
+   them. The score of a pair and the value of a token are any functions of their rows. *)
 Definition reordered_before (n : nat) (p : nat -> nat) (X : matrix) : matrix :=
   fun i => if Nat.ltb i n then X (p i) else X i.
 Lemma permutation_extended n p p' : permutation n p p' ->
@@ -44,20 +43,20 @@ Proof. intros P i I. destruct (Nat.ltb i n) eqn:L.
   - apply Nat.ltb_lt in L. destruct (P i L) as (A & B & C & D). apply Nat.ltb_lt in A, B. rewrite A, B.
     apply Nat.ltb_lt in A, B. repeat split; try lia; assumption.
   - rewrite L. lia. Qed.
-Theorem one_layer : forall (n dm d : nat) (WQ WK WV : matrix) (head : vector -> vector -> vector) (X : matrix) (p p' : nat -> nat),
-  permutation n p p' ->
-  last_logits n dm d WQ WK WV head (reordered_before n p X) = last_logits n dm d WQ WK WV head X.
-Proof. intros n dm d WQ WK WV head X p p' P. unfold last_logits.
+Theorem one_layer : forall (n : nat) (score : nat -> vector -> vector -> R) (value : nat -> vector -> vector)
+    (after : vector -> (nat -> vector) -> vector) (X : matrix) (p p' : nat -> nat), permutation n p p' ->
+  let logits Y := after (Y n) (fun h => average (S n) (softmax (S n) (fun j => score h (Y n) (Y j))) (fun j => value h (Y j))) in
+  logits (reordered_before n p X) = logits X.
+Proof. intros n score value after X p p' P logits. unfold logits.
   assert (Ln : reordered_before n p X n = X n) by (unfold reordered_before; rewrite Nat.ltb_irrefl; reflexivity).
-  rewrite Ln. f_equal. apply functional_extensionality. intro c.
+  rewrite Ln. f_equal. apply functional_extensionality. intro h. apply functional_extensionality. intro c.
   pose proof (permutation_extended n p p' P) as P'. set (q := fun i => if Nat.ltb i n then p i else i) in *.
   assert (R : reordered_before n p X = fun i => X (q i)).
   { apply functional_extensionality. intro i. unfold reordered_before, q. destruct (Nat.ltb i n); reflexivity. }
-  assert (Qn : q n = n) by (unfold q; rewrite Nat.ltb_irrefl; reflexivity).
-  unfold attention, average, softmax, scores.
-  rewrite <- (sum_permuted (S n) q _ (fun j => exp (dot d (product dm X WQ n) (product dm X WK j) / sqrt (INR d))) P').
-  rewrite <- (sum_permuted (S n) q _ (fun j => exp (dot d (product dm X WQ n) (product dm X WK j) / sqrt (INR d)) / _ * _) P').
-  rewrite R. unfold product. rewrite Qn. reflexivity. Qed.
+  unfold average, softmax. rewrite R.
+  rewrite <- (sum_permuted (S n) q _ (fun j => exp (score h (X n) (X j))) P').
+  rewrite <- (sum_permuted (S n) q _ (fun j => exp (score h (X n) (X j)) / _ * _) P').
+  reflexivity. Qed.
 
 (* Divergence of r from p over the n tokens where r puts weight; 0 ln 0 counts as 0 *)
 Definition xlog (a b : R) : R := if Req_EM_T a 0 then 0 else a * ln (a / b).

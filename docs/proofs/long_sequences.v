@@ -277,7 +277,10 @@ Proof. intros t dm d embed WQ WK WV choose P X most output answer.
   { intros p p' Y Pm. unfold output. apply functional_extensionality. intro c.
     destruct (prefix (S t) dm d WQ WK WV (fun i => embed (shuffled t p Y i)) t c ltac:(lia)) as [_ ->].
     destruct (prefix (S t) dm d WQ WK WV (fun i => embed (Y i)) t c ltac:(lia)) as [_ ->].
-    pose proof (one_layer t dm d WQ WK WV (fun _ o => o) (fun i => embed (Y i)) p p' Pm) as Q. unfold last_logits in Q.
+    pose proof (one_layer t (fun _ x y => dot d (fun b => sum dm (fun e => x e * WQ e b)) (fun b => sum dm (fun e => y e * WK e b)) / sqrt (INR d))
+      (fun _ x b => sum dm (fun e => x e * WV e b)) (fun _ o => o 0%nat) (fun i => embed (Y i)) p p' Pm) as Q.
+    change (let layer_of Z := attention (S t) d (product dm Z WQ) (product dm Z WK) (product dm Z WV) t in
+      layer_of (reordered_before t p (fun i => embed (Y i))) = layer_of (fun i => embed (Y i))) in Q. cbv zeta in Q.
     apply (f_equal (fun f => f c)) in Q. rewrite <- Q. f_equal.
     all: apply functional_extensionality; intro i; unfold product, reordered_before, shuffled; destruct (Nat.ltb i t); reflexivity. }
   split; [exact Bo|]. intros Ex Bm Mo.

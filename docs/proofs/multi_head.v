@@ -4,8 +4,6 @@ From Attention Require Import Basics score_functions.
 (* h heads whose outputs stand side by side: number r * dv + b of a row is number b of head r. *)
 Definition joined (dv : nat) (O : nat -> matrix) : matrix :=
   fun i a => O (a / dv)%nat i (a mod dv)%nat.
-Lemma sum_blocks h d f : sum (h * d) f = sum h (fun r => sum d (fun b => f (r * d + b)%nat)).
-Proof. induction h; simpl; [reflexivity|]. rewrite Nat.add_comm, sum_app, IHh. reflexivity. Qed.
 
 (* Head r: weights A r, values X WV r; M r is WV r times the rows of WO that belong to it. *)
 Theorem sum_of_routes : forall (h n dm dv dout : nat) (A WV : nat -> matrix) (X WO : matrix) (bV bO : vector) (i c : nat),

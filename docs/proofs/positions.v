@@ -127,3 +127,71 @@ Proof. intros n dm d WQ WK WV X Q K V p p' i j c P I J layer map. repeat split.
   - exact (permuted_keys n d (reordered p (product dm X WQ)) _ _ p p' i c P).
   - exact (weights_of_permuted_keys n d (reordered p (product dm X WQ)) _ p p' i j P J).
   - apply (permuted_keys n d Q K V p p' i c P). Qed.
+
+(* Any orthogonal matrices by which queries and keys are multiplied at position t *)
+Definition same (d : nat) (M N : matrix) : Prop := forall i j, (i < d)%nat -> (j < d)%nat -> M i j = N i j.
+Definition identity : matrix := fun i j => if Nat.eqb i j then 1 else 0.
+Definition orthogonal (d : nat) (M : matrix) : Prop :=
+  same d (product d M (transposed M)) identity /\ same d (product d (transposed M) M) identity.
+Definition row_times (d : nat) (q : vector) (M : matrix) : vector := fun c => sum d (fun b => q b * M b c).
+Definition power (d : nat) (M : matrix) (t : nat) : matrix := Nat.iter t (fun N => product d N M) identity.
+Definition whole_power (d : nat) (M : matrix) (t : Z) : matrix :=     (* the inverse is the transposed *)
+  match t with
+  | Z0 => identity
+  | Zpos p => power d M (Pos.to_nat p)
+  | Zneg p => power d (transposed M) (Pos.to_nat p)
+  end.
+
+Lemma product_same d M M' N N' : same d M M' -> same d N N' -> same d (product d M N) (product d M' N').
+Proof. intros H K i j I J. apply sum_ext. intros c C. rewrite (H i c I C), (K c j C J). reflexivity. Qed.
+Lemma identity_product d M : same d (product d identity M) M.
+Proof. intros i j I J. unfold product, identity. rewrite <- (sum_one d i (fun c => M c j) I).
+  apply sum_ext. intros c _. destruct (Nat.eqb i c); ring. Qed.
+Lemma product_identity d M : same d (product d M identity) M.
+Proof. intros i j I J. unfold product, identity. rewrite <- (sum_one d j (fun c => M i c) J).
+  apply sum_ext. intros c _. rewrite Nat.eqb_sym. destruct (Nat.eqb j c); ring. Qed.
+Lemma unit_row d i M c : (i < d)%nat -> row_times d (identity i) M c = M i c.
+Proof. intro I. unfold row_times, identity. rewrite <- (sum_one d i (fun b => M b c) I).
+  apply sum_ext. intros b _. destruct (Nat.eqb i b); ring. Qed.
+
+Theorem powers : forall (d : nat) (A B : Z -> matrix),
+  (forall t, orthogonal d (A t) /\ orthogonal d (B t)) -> same d (A 0%Z) identity -> same d (B 0%Z) identity ->
+  (exists g : Z -> vector -> vector -> R, forall (t u : Z) (q k : vector),
+    dot d (row_times d q (A t)) (row_times d k (B u)) = g (t - u)%Z q k) ->
+  forall t : Z, same d (A t) (whole_power d (A 1%Z) t) /\ same d (B t) (A t).
+Proof. intros d A B O A0 B0 [g G].
+  (* the products of all unit vectors *)
+  set (Gm := fun s i j => g s (identity i) (identity j)).
+  assert (S : forall t u, same d (product d (A t) (transposed (B u))) (Gm (t - u)%Z)).
+  { intros t u i j I J. unfold Gm. rewrite <- G. apply sum_ext. intros c _. rewrite !unit_row by assumption. reflexivity. }
+  assert (AG : forall t, same d (A t) (Gm t)).
+  { intros t i j I J. rewrite <- (Z.sub_0_r t), <- (S t 0%Z i j I J), Z.sub_0_r.
+    rewrite <- (product_identity d (A t) i j I J). apply sum_ext. intros c C. unfold transposed.
+    rewrite (B0 j c J C). unfold identity. rewrite Nat.eqb_sym. reflexivity. }
+  assert (BA : forall t, same d (B t) (A t)).
+  { intros t i j I J. destruct (O t) as [[_ At] _].
+    assert (Z1 : same d (product d (A t) (transposed (B t))) identity).
+    { intros a b La Lb. rewrite (S t t a b La Lb), Z.sub_diag, <- (AG 0%Z a b La Lb). apply A0; assumption. }
+    change (B t i j) with (transposed (B t) j i). change (A t i j) with (transposed (A t) j i).
+    rewrite <- (identity_product d (transposed (B t)) j i J I), <- (product_identity d (transposed (A t)) j i J I).
+    rewrite (product_same d identity (product d (transposed (A t)) (A t)) _ _ (fun a b La Lb => eq_sym (At a b La Lb)) (fun a b _ _ => eq_refl) j i J I).
+    rewrite product_assoc. apply product_same; [intros a b _ _; reflexivity|exact Z1|exact J|exact I]. }
+  assert (T : forall u, same d (transposed (A u)) (A (- u)%Z)).
+  { intros u i j I J. rewrite (AG (- u)%Z i j I J). change (- u)%Z with (0 - u)%Z. rewrite <- (S 0%Z u i j I J).
+    rewrite (product_same d (A 0%Z) identity (transposed (B u)) (transposed (A u)) A0 (fun a b La Lb => BA u b a Lb La) i j I J).
+    symmetry. apply identity_product; assumption. }
+  assert (Add : forall t s, same d (A (t + s)%Z) (product d (A t) (A s))).
+  { intros t s i j I J. rewrite (AG _ i j I J). replace (t + s)%Z with (t - - s)%Z by lia. rewrite <- (S t (- s)%Z i j I J).
+    apply product_same; [intros a b _ _; reflexivity| |exact I|exact J].
+    intros a b La Lb. unfold transposed. rewrite (BA _ b a Lb La). change (transposed (A (- s)%Z) a b = A s a b).
+    rewrite (T (- s)%Z a b La Lb), Z.opp_involutive. reflexivity. }
+  assert (Pw : forall n r M, same d M (A r) -> same d (power d M n) (A (Z.of_nat n * r)%Z)).
+  { intros n r M H. induction n as [|n IH]; intros i j I J; [symmetry; apply A0; assumption|].
+    change (power d M (Datatypes.S n) i j) with (product d (power d M n) M i j).
+    rewrite (product_same d _ _ _ _ IH H i j I J). replace (Z.of_nat (Datatypes.S n) * r)%Z with (Z.of_nat n * r + r)%Z by lia.
+    symmetry. apply Add; assumption. }
+  intro t. split; [|apply BA]. intros i j I J. destruct t as [|p|p]; [apply A0; assumption| |]; cbn [whole_power]; symmetry.
+  - rewrite (Pw (Pos.to_nat p) 1%Z (A 1%Z)) by (try assumption; intros a b _ _; reflexivity).
+    f_equal. lia.
+  - rewrite (Pw (Pos.to_nat p) (-1)%Z (transposed (A 1%Z))) by (try assumption; apply T).
+    replace (Z.of_nat (Pos.to_nat p) * -1)%Z with (Z.neg p) by lia. reflexivity. Qed.

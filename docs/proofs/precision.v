@@ -345,13 +345,25 @@ Proof. unfold tanh, sinh, cosh. pose proof (exp_pos x). pose proof (exp_pos (- x
   replace ((exp x - exp (- x)) / 2 / ((exp x + exp (- x)) / 2)) with ((exp x - exp (- x)) / (exp x + exp (- x))) by (field; lra).
   apply Rabs_le. split; apply (Rmult_le_reg_r (exp x + exp (- x))); try lra;
     (replace ((exp x - exp (- x)) / (exp x + exp (- x)) * (exp x + exp (- x))) with (exp x - exp (- x)) by (field; lra)); lra. Qed.
-Theorem bounded : forall (d : nat) (c u : R), 0 < c -> 0 <= u ->
+Theorem bounded : forall (p : nat) (low high : Z) (fl : R -> R) (d : nat) (c : R),
+  (1 <= p)%nat -> (low <= high)%Z -> rounds p low high fl -> 0 < c ->
   (forall s, Rabs (soft_cap c s) <= c)
   /\ (forall q k, norm d q <> 0 -> norm d k <> 0 -> Rabs (qk_norm d c q k) <= c)
-  /\ (forall n (s t : vector) j, (j < n)%nat -> (forall m, (m < n)%nat -> Rabs (s m) <= c) ->
-       (forall m, (m < n)%nat -> Rabs (t m - s m) <= u * c) ->
-       exp (- 2 * (u * c)) <= softmax n t j / softmax n s j <= exp (2 * (u * c))).
-Proof. intros d c u C U. split; [|split].
+  /\ (forall n (s : vector) j, (j < n)%nat ->
+       (forall m, (m < n)%nat -> Rabs (s m) <= c /\ (s m = 0 \/ normal p low high (s m))) ->
+       let u := / IZR (2 ^ Z.of_nat p) in
+       exp (- 2 * (u * c)) <= softmax n (fun m => fl (s m)) j / softmax n s j <= exp (2 * (u * c))).
+Proof. intros p low high fl d c Digits LH Fl C.
+  assert (U : 0 < / IZR (2 ^ Z.of_nat p)) by (apply Rinv_0_lt_compat, IZR_lt, Z.pow_pos_nonneg; lia).
+  assert (Z0 : fl 0 = 0).
+  { destruct (Fl 0) as [_ Near].
+    - rewrite Rabs_R0. unfold largest. apply Rmult_le_pos; [|left; apply power_pos].
+      assert (1 <= IZR (2 ^ Z.of_nat p)); [|lra]. apply IZR_le. pose proof (Z.pow_pos_nonneg 2 (Z.of_nat p)). lia.
+    - assert (F0 : in_format p low high 0).
+      { exists 0%Z, low. split; [simpl; apply Z.pow_pos_nonneg; lia|]. split; [lia|ring]. }
+      apply Near in F0. rewrite Rminus_0_r, Rabs_R0 in F0. pose proof (Rabs_pos (0 - fl 0)).
+      destruct (Req_dec (0 - fl 0) 0) as [Q|Q]; [lra|]. apply Rabs_no_R0 in Q. lra. }
+  split; [|split].
   - intro s. unfold soft_cap. rewrite Rabs_mult, Rabs_pos_eq by lra. pose proof (tanh_bound (s / c)). nra.
   - intros q k Q K. unfold qk_norm. rewrite Rabs_mult, (Rabs_pos_eq c) by lra.
     assert (Pq : 0 < norm d q) by (pose proof (sqrt_pos (dot d q q)); unfold norm in *; lra).
@@ -360,4 +372,9 @@ Proof. intros d c u C U. split; [|split].
     assert (Rabs (dot d q k / (norm d q * norm d k)) <= 1); [|nra].
     unfold Rdiv. rewrite Rabs_mult, (Rabs_pos_eq (/ _)) by (left; apply Rinv_0_lt_compat, P).
     apply (Rmult_le_reg_r (norm d q * norm d k)); [exact P|]. rewrite Rmult_assoc, Rinv_l by lra. lra.
-  - intros n s t j J _ F. refine (proj1 (factors n (u * c) s t j J _ _)); [nra|exact F]. Qed.
+  - intros n s j J H u. refine (proj1 (factors n (u * c) s (fun m => fl (s m)) j J _ _)); [unfold u; nra|].
+    intros m M. cbv beta. destruct (H m M) as [A [Q|Q]].
+    + rewrite Q, Z0, Rminus_0_r, Rabs_R0. unfold u. nra.
+    + destruct (rounding p low high fl (s m) Digits Fl Q) as (e & R & B). rewrite R.
+      replace (s m * (1 + e) - s m) with (e * s m) by ring. rewrite Rabs_mult.
+      apply Rmult_le_compat; [apply Rabs_pos|apply Rabs_pos|exact B|exact A]. Qed.

@@ -2,15 +2,13 @@
 From Attention Require Import Basics masking language_model positions.
 
 (* A decoder of one block without positions: the logits after the last token are made from it and
-   from what any number of heads give it, over all tokens up to it. *)
-Theorem order : forall (n dm d : nat) (WQ WK WV : nat -> matrix) (after : vector -> (nat -> vector) -> vector)
-    (X : matrix) (p p' : nat -> nat), permutation n p p' ->
-  let logits Y := after (Y n) (fun h => attention (S n) d (product dm Y (WQ h)) (product dm Y (WK h)) (product dm Y (WV h)) n) in
+   from what any number of heads give it, over all tokens up to it. Norms before attention are part of
+   the score of a pair and of the value of a token. *)
+Theorem order : forall (n : nat) (score : nat -> vector -> vector -> R) (value : nat -> vector -> vector)
+    (after : vector -> (nat -> vector) -> vector) (X : matrix) (p p' : nat -> nat), permutation n p p' ->
+  let logits Y := after (Y n) (fun h => average (S n) (softmax (S n) (fun j => score h (Y n) (Y j))) (fun j => value h (Y j))) in
   logits (reordered_before n p X) = logits X.
-Proof. intros n dm d WQ WK WV after X p p' P logits. unfold logits.
-  assert (Ln : reordered_before n p X n = X n) by (unfold reordered_before; rewrite Nat.ltb_irrefl; reflexivity).
-  rewrite Ln. f_equal. apply functional_extensionality. intro h.
-  exact (one_layer n dm d (WQ h) (WK h) (WV h) (fun _ o => o) X p p' P). Qed.
+Proof. exact one_layer. Qed.
 
 (* Any number of layers, in which positions enter through the rotation of queries and keys alone. A
    layer has any number of heads; what follows attention acts on each row. pos i is the place of token i. *)
@@ -36,29 +34,34 @@ Proof. intros h omega m.
   apply functional_extensionality. intro j. rewrite S. reflexivity. Qed.
 
 (* Blocks under a causal mask, each with any number of heads; row i of the weights of a head in the
-   layer above them. The two texts may have different lengths. *)
-Record block := { WQ : nat -> matrix; WK : nat -> matrix; WV : nat -> matrix; rest : vector -> (nat -> vector) -> vector }.
-Definition run (n dm d : nat) (b : block) (X : matrix) : matrix :=
-  fun i => rest b (X i) (fun h => layer n dm d causal (WQ b h) (WK b h) (WV b h) X i).
-Definition weights_above (n dm d : nat) (below : list block) (Q K X : matrix) (i : nat) : vector :=
-  let Y := fold_left (fun Y b => run n dm d b Y) below X in
-  masked_softmax n (causal i) (scores d (product dm Y Q) (product dm Y K) i).
-Theorem pronoun : forall (n m dm d : nat) (below : list block) (Q K X Y : matrix) (i j : nat),
+   layer above them. The score of a pair may depend on both rows and on both positions, so that norms
+   and rotations are part of it. The two texts may have different lengths. *)
+Record block := { score : nat -> nat -> vector -> nat -> vector -> R; carried : nat -> vector -> vector;
+  rest : vector -> (nat -> vector) -> vector }.
+Definition weights (n h : nat) (b : block) (X : matrix) (i : nat) : vector :=
+  masked_softmax n (causal i) (fun j => score b h i (X i) j (X j)).
+Definition run (n : nat) (b : block) (X : matrix) : matrix :=
+  fun i => rest b (X i) (fun h => average n (weights n h b X i) (fun j => carried b h (X j))).
+Lemma same_weights n m h b X Y i : (i < n)%nat -> (i < m)%nat -> (forall j, (j <= i)%nat -> X j = Y j) ->
+  weights n h b X i = weights m h b Y i.
+Proof. intros N M H. apply functional_extensionality. intro j. unfold weights, masked_softmax, masked_exp, causal.
+  rewrite (sum_leb n i (fun j => exp (score b h i (X i) j (X j))) N), (sum_leb m i (fun j => exp (score b h i (Y i) j (Y j))) M).
+  rewrite (sum_ext (S i) _ (fun j => exp (score b h i (Y i) j (Y j)))) by (intros; rewrite !H by lia; reflexivity).
+  destruct (Nat.leb j i) eqn:L; [|reflexivity]. apply Nat.leb_le in L. rewrite !H by lia. reflexivity. Qed.
+Lemma seen_average n h b X i V c : (i < n)%nat ->
+  average n (weights n h b X i) V c = sum (S i) (fun j => weights n h b X i j * V j c).
+Proof. intro N. unfold average. rewrite <- (sum_leb n i _ N). apply sum_ext. intros j _.
+  unfold weights, masked_softmax, masked_exp, causal. destruct (Nat.leb j i); [reflexivity|unfold Rdiv; ring]. Qed.
+Lemma run_is_causal b : causal_block (fun n X => run n b X).
+Proof. intros n m X Y i N M H. unfold run. rewrite (H i) by lia. f_equal. apply functional_extensionality. intro h.
+  apply functional_extensionality. intro c. rewrite !seen_average, (same_weights n m h b X Y i N M H) by assumption.
+  apply sum_ext. intros j J. rewrite (H j) by lia. reflexivity. Qed.
+Theorem pronoun : forall (n m : nat) (below : list block) (b : block) (h : nat) (X Y : matrix) (i : nat),
   (i < n)%nat -> (i < m)%nat -> (forall l, (l <= i)%nat -> X l = Y l) ->
-  weights_above n dm d below Q K X i j = weights_above m dm d below Q K Y i j.
-Proof. intros n m dm d below Q K X Y i j N M H.
-  assert (C : causal_block (fun n X => fold_left (fun Y b => run n dm d b Y) below X)).
+  let row n X := weights n h b (fold_left (fun U b => run n b U) below X) i in
+  row n X = row m Y.
+Proof. intros n m below b h X Y i N M H row. apply same_weights; [exact N|exact M|]. intros l L.
+  assert (C : causal_block (fun n X => fold_left (fun U b => run n b U) below X)).
   { clear. induction below as [|b below IH]; intros n m X Y i N M H; simpl; [apply H; lia|].
-    apply IH; [exact N|exact M|]. intros l L. unfold run. rewrite (H l L). f_equal. apply functional_extensionality. intro h.
-    apply masked_layer_is_causal_block; [lia|lia|]. intros e Le. apply H. lia. }
-  unfold weights_above. set (X' := fold_left _ below X). set (Y' := fold_left _ below Y).
-  assert (E1 : forall l, (l <= i)%nat -> X' l = Y' l).
-  { intros l L. apply C; [lia|lia|]. intros e Le. apply H. lia. }
-  unfold masked_softmax, masked_exp, causal, scores, dot, product.
-  assert (S : forall k, k = n \/ k = m ->
-    sum k (fun j => if Nat.leb j i then exp (sum d (fun c => sum dm (fun a => Y' i a * Q a c) * sum dm (fun a => Y' j a * K a c)) / sqrt (INR d)) else 0)
-    = sum (S i) (fun j => exp (sum d (fun c => sum dm (fun a => Y' i a * Q a c) * sum dm (fun a => Y' j a * K a c)) / sqrt (INR d)))).
-  { intros k Hk. apply (sum_leb k i (fun j => exp _)). lia. }
-  rewrite (sum_ext n _ (fun j => if Nat.leb j i then exp (sum d (fun c => sum dm (fun a => Y' i a * Q a c) * sum dm (fun a => Y' j a * K a c)) / sqrt (INR d)) else 0)).
-  - rewrite !S by auto. destruct (Nat.leb j i) eqn:L; [|reflexivity]. apply Nat.leb_le in L. rewrite (E1 i), (E1 j) by lia. reflexivity.
-  - intros l _. destruct (Nat.leb l i) eqn:L; [|reflexivity]. apply Nat.leb_le in L. rewrite (E1 i), (E1 l) by lia. reflexivity. Qed.
+    apply IH; [exact N|exact M|]. intros l L. apply run_is_causal; [lia|lia|]. intros e Le. apply H. lia. }
+  apply C; [lia|lia|]. intros e Le. apply H. lia. Qed.

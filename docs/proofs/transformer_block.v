@@ -293,19 +293,33 @@ Proof. intros A S H. split; [apply dot_nonneg|]. unfold dot, average.
   pose proof (Rle_abs (dot d (Y j) (Y l))) as B. pose proof (cauchy_schwarz d (Y j) (Y l)) as C.
   replace (norm d (Y j) * norm d (Y l)) with (INR d) in C; [unfold dot in *; lra|]. unfold norm. rewrite !H. symmetry. apply sqrt_sqrt, pos_INR. Qed.
 
-(* norm_ is LayerNorm on rows whose components are not all equal; elsewhere it may be anything of mean
-   square 1, and no such row occurs. *)
-Theorem stream : forall (N n d h dk : nat) (weigh : matrix -> nat -> matrix -> matrix) (norm_ : vector -> vector) (B : block_draws) (X : matrix) (i : nat),
-  (0 < dk)%nat -> (0 < d)%nat -> (h * dk = d)%nat ->
-  (forall x, mean_square d (norm_ x) = 1) ->
+(* LayerNorm on rows whose components are not all equal. No other row is normalised; there it may be
+   anything of mean square 1. *)
+Definition varied (d : nat) (x : vector) : Prop := exists a b, (a < d)%nat /\ (b < d)%nat /\ x a <> x b.
+Definition extends_layer_norm (d : nat) (norm_ : vector -> vector) : Prop :=
+  (forall x, varied d x -> norm_ x = layer_norm d x) /\ (forall x, mean_square d (norm_ x) = 1).
+Lemma extension_exists d : (0 < d)%nat -> exists norm_, extends_layer_norm d norm_.
+Proof. intro D. assert (0 < INR d) by (apply lt_0_INR; lia).
+  exists (fun x => if ClassicalDedekindReals.sig_not_dec (varied d x) then layer_norm d x else fun _ => 1).
+  split; intro x; destruct (ClassicalDedekindReals.sig_not_dec (varied d x)) as [Y|Y].
+  - reflexivity.
+  - intro V. contradiction.
+  - assert (V : varied d x) by (apply Classical_Prop.NNPP, Y). destruct (layer_norm_properties d x V) as (_ & L & _).
+    unfold mean_square. rewrite <- norm_squared, L. field. lra.
+  - unfold mean_square, dot. rewrite sum_const. field. lra. Qed.
+Theorem stream : forall (n d h dk : nat), (0 < dk)%nat -> (0 < d)%nat -> (h * dk = d)%nat ->
+  (exists norm_, extends_layer_norm d norm_)
+  /\ (forall (N : nat) (weigh : matrix -> nat -> matrix -> matrix) (norm_ : vector -> vector) (B : block_draws) (X : matrix) (i : nat),
+  extends_layer_norm d norm_ ->
   (forall Y r A i, (forall j, (j < n)%nat -> 0 <= weigh Y r A i j) /\ sum n (weigh Y r A i) = 1) ->
   random_entries d d (xavier d d) (values B) -> random_entries d d (xavier d d) (outputs B) ->
   random_entries d (4 * d) (xavier d (4 * d)) (first_layer B) -> symmetric (first_layer B) ->
   random_entries (4 * d) d (xavier (4 * d) d) (second_layer B) ->
   mean_square d (X i) = 1 ->
   1 + 8 / 25 * INR N <= after_blocks N n d dk weigh norm_ B X (fun Y => mean_square d (Y i)) <= 1 + 33 / 25 * INR N
-  /\ (forall sublayers, mean_square d (post_norm norm_ sublayers X i) = 1).
-Proof. intros N n d h dk weigh norm_ B X i Dk D Hd Nm Wt HV HO H1 Sy H2 X1. assert (Pd : 0 < INR d) by (apply lt_0_INR; exact D).
+  /\ (forall sublayers, mean_square d (post_norm norm_ sublayers X i) = 1)).
+Proof. intros n d h dk Dk D Hd. split; [apply extension_exists, D|].
+  intros N weigh norm_ B X i [_ Nm] Wt HV HO H1 Sy H2 X1. assert (Pd : 0 < INR d) by (apply lt_0_INR; exact D).
   assert (Nd : forall x, dot d (norm_ x) (norm_ x) = INR d).
   { intro x. pose proof (Nm x) as Q. unfold mean_square in Q. apply (f_equal (fun y => y * INR d)) in Q. unfold Rdiv in Q.
     rewrite Rmult_assoc, Rinv_l in Q by lra. lra. }

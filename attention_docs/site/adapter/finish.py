@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 from mkdocs.config.defaults import MkDocsConfig
 
-from attention_docs.site import record
+from attention_docs.site import proofs, record
 from attention_docs.site.adapter.log import log
 from attention_docs.site.adapter.state import BuildState
-from attention_docs.site.publish import anki, moodle, redirects, site, styles
+from attention_docs.site.publish import anki, moodle, proof_goals, redirects, site, styles
 from attention_docs.site.publish import live as live_pages
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.render.assembled_page import FILES
@@ -30,6 +30,7 @@ def finish_build(state: BuildState, config: MkDocsConfig) -> None:
     ]
     record.write_record(build, stage)
     site.write_site_files(stage, build.catalogue, pages, build.search_vocabulary)
+    proof_goals.write_goals(stage, build.root / proofs.STEPS)
     redirects.write_redirects(stage, build.moved, build.addresses, build.pages, build.tags)
     for lang in build.catalogue.complete:
         folder, base = build.addresses.find_folder(lang), build.target.site_url

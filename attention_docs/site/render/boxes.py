@@ -110,6 +110,9 @@ def _show_theorem(parent: Element, name: str, assembled: AssembledPage) -> None:
     code = SubElement(SubElement(parent, "pre", {"class": "theorem", "lang": "en"}), "code")
     needed = "\n".join(theorem["definitions"])
     code.text = AtomicString(f"{theorem['statement']}.\n\n{needed}")
+    if any(one.startswith("Record space ") for one in theorem["definitions"]):
+        finite = SubElement(parent, "p", {"class": "result-links"})
+        finite.text = assembled.locale["site"]["proofs"]["finite"]
     link = SubElement(parent, "p", {"class": "result-links"})
     link.text = f"[{assembled.locale['site']['proofs']['steps']}]({link_steps(name)})"
 

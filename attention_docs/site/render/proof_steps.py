@@ -1,4 +1,7 @@
-"""Proofs that a kernel has checked: beside a derivation line by line, and sentence by sentence."""
+"""Proofs that a kernel has checked: beside a derivation line by line, and each as a whole.
+
+docs/assets/proof-steps.js makes a proof one that opens sentence by sentence.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,6 @@ from attention_docs.site.render.chapters import Chapters
 
 LINES = "coq"  # the class of what Coq reads for the lines of the formula before it
 STEPS = "proof-steps"  # the class of a proof's name, where its sentences are to stand
-RULER = "===="  # below it begins what is to be proved
 
 
 def offer_lines(slug: str, name: str, chapters: Chapters) -> str:
@@ -71,33 +73,13 @@ def _fold_steps(title: str, file: str, name: str, said: str = "") -> str:
 
 
 def lay_out_steps(root: Element, assembled: AssembledPage, md: Markdown) -> None:
-    """In place of each name of a proof its sentences: each opens what is then to be proved."""
+    """In place of each name of a proof its sentences, as Coq reads them."""
     for place in [one for one in root.iter("p") if one.get("class") == STEPS]:
-        file, _, name = (place.text or "").partition(".")
-        shown, known = [], set[str]()
-        for sentence, goals in assembled.page.proof_steps[file][name]:
-            kept = _leave_out_known(goals, known)
-            parts = f"<summary>{escape(sentence)}</summary><pre>{escape(kept)}</pre>"
-            shown.append(f"<details>{parts}</details>")
-            known = set(goals.splitlines())
+        proof = place.text or ""
+        file, _, name = proof.partition(".")
+        theorem, *sentences = (sentence for sentence, _ in assembled.page.proof_steps[file][name])
+        lines = [theorem, "Proof.", *(f"  {sentence}" for sentence in sentences), "Qed."]
         place.tag = "div"
         place.set("lang", "en")
-        place.text = md.htmlStash.store("".join(shown))
-
-
-def _leave_out_known(goals: str, known: set[str]) -> str:
-    r"""Goals with "…" for what is given as it was before the sentence.
-
-    Examples:
-        >>> print(_leave_out_known("  n : nat\n  x : R\n  ====\n  0 < x", {"  n : nat"}))
-          …
-          x : R
-          ====
-          0 < x
-    """
-    given, ruler, rest = goals.partition(f"  {RULER}")
-    if not ruler:
-        return goals
-    lines = [line for line in given.splitlines() if line not in known]
-    left_out = len(lines) < len(given.splitlines())
-    return "\n".join([*(["  …"] if left_out else []), *lines, ruler + rest])
+        place.set("data-proof", proof)
+        place.text = md.htmlStash.store(f"<pre>{escape(chr(10).join(lines))}</pre>")

@@ -69,7 +69,7 @@ RIGHT: dict[str, list[str]] = {
             same = [[segments[i] == segments[j] > 0 for j in range(n)] for i in range(n)]
             return np.array(same) & (np.arange(n) <= np.arange(n)[:, None])""",
         """
-            texts = np.eye(10)[segments][:, 1:]
+            texts = np.eye(segments.max() + 1)[segments][:, 1:]
             return np.tri(len(segments)) * (texts @ texts.T) > 0""",
     ],
     "encoders": [
@@ -356,6 +356,19 @@ WRONG: dict[str, list[str]] = {
         "return model_masked_attention(query, key, value, mask)",
         "return attention(query, key, value, mask=mask)[0]",
         "print(query)",
+        """
+            import sys
+            sys.settrace(None)
+            return model_masked_attention(query, key, value, mask)""",
+        """
+            import sys
+            frame = sys._getframe()
+            while "answer" not in frame.f_locals:
+                frame = frame.f_back
+            return frame.f_locals["answer"](query, key, value, mask)""",
+        """
+            copied = type(your)(model_masked_attention.__code__, {"np": np, "softmax": softmax})
+            return copied(query, key, value, mask)""",
     ],
     "batches": [
         "return segments[:, None] == segments",
@@ -363,6 +376,13 @@ WRONG: dict[str, list[str]] = {
         "return np.triu((segments[:, None] == segments) & (segments > 0))",
         "return np.tril((segments[:, None] == segments) & (segments > 0)) * 1.0",
         "return np.tril(abs(segments[:, None] - segments) < 1) & (segments < 3)",
+        """
+            texts = np.eye(4)[segments][:, 1:]
+            return np.tril(texts @ texts.T > 0)""",
+        """
+            i, j = np.indices((len(segments),) * 2)
+            same = (segments[i] == segments[j]) & (segments[j] > 0)
+            return (j <= i) & (i - j < 3) & same""",
     ],
     "encoders": [
         "return (x - x.mean(axis=0)) / x.std(axis=0)",
@@ -370,6 +390,9 @@ WRONG: dict[str, list[str]] = {
         "return x - x[real].mean(axis=0)",
         "return (x[real] - x[real].mean(axis=0)) / x[real].std(axis=0)",
         "return (x - x[real].mean()) / x[real].std()",
+        """
+            tokens = x[: real.sum()]
+            return (x - tokens.mean(axis=0)) / tokens.std(axis=0)""",
     ],
     "cross-attention": [
         "return padding_mask(lengths, n)",
@@ -411,6 +434,8 @@ WRONG: dict[str, list[str]] = {
             return w @ question""",
         "return rate * y.sum() * x.sum(axis=0) @ question",
         "return np.array([rate * (y @ x) @ question])",
+        "return rate * abs(y @ x) @ question",
+        "return rate * (y[:3] @ x[:3]) @ question",
     ],
     "in-pieces": [
         """
@@ -443,6 +468,9 @@ WRONG: dict[str, list[str]] = {
     "long-sequences": [
         "return np.where(np.tri(n) > 0, -slope * np.subtract.outer(range(n), range(n)), -1e9)",
         "return alibi_bias(n, slope)",
+        """
+            i, j = np.indices((n, n))
+            return np.where(j <= i, -slope * np.minimum(i - j, 8), -np.inf)""",
     ],
     "maps": [
         """
@@ -491,6 +519,7 @@ WRONG: dict[str, list[str]] = {
             from attention_docs.figures import tasks
             tasks._agree = tasks.allclose = lambda *a, **k: True""",
         "return np.tri(n) > np.random.rand(n, n) * 1.5",
+        "return np.tri(n) > 0 if n < 10 else np.ones((n, n), dtype=bool)",
     ],
     "memory": [
         "return state - rate * np.outer(key @ state - value, key)",
@@ -562,6 +591,10 @@ WRONG: dict[str, list[str]] = {
                     return ids[:i] + [new] + ids[i + 2 :]
             return ids""",
         "return [new if one == first else one for one in ids if one != second]",
+        """
+            joined = " ".join(map(str, ids)).replace(f"{first} {second}", str(new))
+            return [int(one) for one in joined.split()]""",
+        "return list(bytes(ids).replace(bytes([first, second]), bytes([new])))",
     ],
     "transformer-block": [
         "return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)",
@@ -712,4 +745,4 @@ def test_a_drawn_input_is_another_one_each_time() -> None:
     task = Task(lambda x: x, [(1.0,)], {"doubled": lambda x: 2 * x}, lambda rng: (rng.normal(),))
     for _ in range(2):
         assert find_failure(lambda x: [seen.append(x), x][1], task) is None
-    assert len(set(seen)) == 3
+    assert len(set(seen)) == 1 + 2 * tasks.DRAWN

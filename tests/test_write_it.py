@@ -184,7 +184,7 @@ TWICE = Task(
 @pytest.mark.parametrize(
     ("written", "words"),
     [
-        (lambda x: x + x, "✓ Right on all 3 inputs"),
+        (lambda x: x + x, "✓ Right on all 5 inputs"),
         (lambda x: x * x, "squared"),
         (lambda x: None, "nothing: the function returns no value"),
         (lambda x: x[2], "IndexError: index 2 is out of bounds"),

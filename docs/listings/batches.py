@@ -397,7 +397,7 @@ writing = Task(
             lambda s: np.tril(np.ones((len(s), 1), dtype=bool) & (s > 0))
         ),
     },
-    draw=lambda rng: (np.sort(rng.integers(0, 4, size=7)),),
+    draw=lambda rng: (np.sort(rng.choice([0, *rng.integers(1, 99, size=2)], size=12)),),
 )
 judge(your_mask, writing)
 # --8<-- [end:writing-checks]

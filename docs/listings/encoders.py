@@ -512,7 +512,7 @@ from attention_docs.figures.tasks import Task, halves, judge
 
 
 def draw_tokens(rng):
-    return halves(rng, 6, 3) + np.arange(6.0)[:, None], np.arange(6) < rng.integers(3, 6)
+    return halves(rng, 6, 3) + np.arange(6.0)[:, None], rng.permutation(6) < rng.integers(3, 6)
 
 
 writing = Task(

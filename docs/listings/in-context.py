@@ -388,7 +388,7 @@ writing = Task(
     inputs=[
         (np.array([[1.0]]), np.array([2.0]), np.array([3.0]), 0.5),
         (np.array([[1.0, 2], [1, 0]]), np.array([3.0, 1]), np.array([2.0, 1]), 0.25),
-        (np.array([[2.0, 1], [0, -1], [1, 3]]), np.array([4.0, -2, 1]), np.array([1.0, -2]), 0.1),
+        (np.array([[2.0, 1], [0, -1], [1, 3]]), np.array([-4.0, -2, 1]), np.array([1.0, -2]), 0.1),
     ],
     mistakes={
         "The step goes uphill: minus the gradient at 0 is the sum of y times x, with a plus.": (

@@ -692,7 +692,7 @@ writing = Task(
             lambda n, slope: bias_by(lambda i, j: -slope * j + 0 * i, n)
         ),
     },
-    draw=lambda rng: (int(rng.integers(6, 12)), rng.uniform(0.1, 2)),
+    draw=lambda rng: (int(rng.integers(6, 40)), rng.uniform(0.1, 2)),
 )
 judge(your_bias, writing)
 # --8<-- [end:writing-checks]

@@ -157,6 +157,7 @@ writing = Task(
         ([6, 5, 6, 7], 5, 6, 9),
         ([5, 5, 5], 5, 5, 8),
         ([1, 2, 3, 1, 2], 1, 2, 4),
+        ([15, 6, 5, 6, 300], 5, 6, 301),
     ],
     mistakes={
         "The pair was replaced only where it occurs first.": lambda ids, first, second, new: (

@@ -61,6 +61,16 @@ def read_formulas(site: Path) -> tuple[Counter[str], dict[str, str]]:
         (r"f(x) + n(n - 1)", "f of x plus n open paren n minus 1 close paren", None),
         (r"2 \cdot 3", "2 times 3", "2 乘 3"),  # a product of numbers
         (r"P(b | a)", "P of open paren b given a close paren", "P 作用于 左括号 b 给定 a 右括号"),
+        (
+            r"\frac{1}{|A|} |s|",
+            "fraction 1 over cardinality of A end fraction absolute value of s",
+            None,
+        ),
+        (
+            r"|x|^2 \le \lVert k \rVert",
+            "absolute value of x squared is less than or equal to norm of k",
+            None,
+        ),
         (r"\{1, 2\}", "set 1 , 2", "集合 1 , 2"),
     ],
 )

@@ -71,10 +71,11 @@ def _name_script(element: Element) -> None:
 
 def _group_brackets(row: list[Element]) -> list[Element]:
     """A row in which a norm, a set, a function with its brackets is one element."""
+    _pair_bars(row)
     out: list[Element] = []
     opened: list[int] = []
     for child in row:
-        core = child[0] if child.tag in SCRIPTS else child
+        core = _find_core(child)
         form = core.get("form") if core.tag == "mo" else None
         out.append(child)
         if form == "prefix" and core.text in {*BRACKETS, "(", "["}:
@@ -89,6 +90,28 @@ def _group_brackets(row: list[Element]) -> list[Element]:
             child.set("arg", "x")
             out[left:] = [_make_group(f"{_name_function(out[left])}($x)", out[left:])]
     return out
+
+
+def _pair_bars(row: Sequence[Element]) -> None:
+    """Two bars at one depth of brackets are those of an absolute value; one alone means "given"."""
+    opened: list[list[Element]] = [[]]
+    closed: list[list[Element]] = []
+    for core in map(_find_core, row):
+        form = core.get("form") if core.tag == "mo" else None
+        if form == "prefix":
+            opened.append([])
+        elif form == "postfix" and len(opened) > 1:
+            closed.append(opened.pop())
+        elif core.text == "|" and not form:
+            opened[-1].append(core)
+    for bars in (*opened, *closed):
+        for n, bar in enumerate(bars if len(bars) % 2 == 0 else []):
+            bar.tag = "mo"
+            bar.attrib |= {"form": ("prefix", "postfix")[n % 2], "stretchy": "false"}
+
+
+def _find_core(element: Element) -> Element:
+    return element[0] if element.tag in SCRIPTS else element
 
 
 def _group(row: Sequence[Element], start: int) -> list[Element]:

@@ -349,7 +349,7 @@ WRONG: dict[str, list[str]] = {
             return softmax(s) @ value""",
         """
             s = query @ key.swapaxes(-2, -1) / np.sqrt(query.shape[-1])
-            return softmax(np.where(mask, s, -20)) @ value""",
+            return softmax(np.where(mask, s, -1e4)) @ value""",
         """
             s = query @ key.swapaxes(-2, -1) / np.sqrt(query.shape[-1])
             return softmax(s + np.where(mask, 0, -20)) @ value""",
@@ -377,8 +377,9 @@ WRONG: dict[str, list[str]] = {
         "return np.tril((segments[:, None] == segments) & (segments > 0)) * 1.0",
         "return np.tril(abs(segments[:, None] - segments) < 1) & (segments < 3)",
         """
-            texts = np.eye(4)[segments][:, 1:]
+            texts = np.eye(99)[segments][:, 1:4]
             return np.tril(texts @ texts.T > 0)""",
+        "return np.tril(segments[:, None] <= segments) & (segments[:, None] > 0) & (segments > 0)",
         """
             i, j = np.indices((len(segments),) * 2)
             same = (segments[i] == segments[j]) & (segments[j] > 0)

@@ -533,7 +533,7 @@ table(
 
 # --8<-- [start:writing]
 def your_masked_attention(query, key, value, mask):
-    """Attention (…, n_q, d_v); mask is True where a query may look."""
+    """Attention (…, n_q, d_v); mask (n_q, n_k): True where to look."""
     return value  # write it here
 
 
@@ -580,8 +580,8 @@ writing = Task(
         (two_queries, two_keys, two_values, causal),
         (*batch, causal),
         (
-            100 * np.eye(3, 5),
-            -100 * np.eye(4, 5),
+            300 * np.eye(3, 5),
+            -300 * np.eye(4, 5),
             np.arange(8.0).reshape(4, 2),
             np.eye(3, 4) > 0,
         ),

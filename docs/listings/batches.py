@@ -397,7 +397,7 @@ writing = Task(
             lambda s: np.tril(np.ones((len(s), 1), dtype=bool) & (s > 0))
         ),
     },
-    draw=lambda rng: (np.sort(rng.choice([0, *rng.integers(1, 99, size=2)], size=12)),),
+    draw=lambda rng: (np.repeat(rng.permutation([0, 3, 41, 8]), rng.integers(2, 6, size=4)),),
 )
 judge(your_mask, writing)
 # --8<-- [end:writing-checks]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from attention_docs.locales import read_locale
 from tests.conftest import LANGUAGES, ROOT, each_language, in_one_language
 from tests.test_live_pages import (
     BLOCK,
@@ -135,55 +136,88 @@ def test_a_line_says_where_the_text_is_of_the_published_run(
     assert not faults, "\n".join(faults)
 
 
-# An edit, and parts of what it makes untrue and of what stays true, read by a person.
-EDITS = [
-    ("scaling", "example", "d_k = 64", "d_k = 64 + 0", [], []),
-    ("masking", "coins", "SEED = 0", "SEED = 7", [], []),
+# An edit, and a part of each passage that it makes untrue, as a person has read the pages: all else
+# either stays true or stands under the line which says that it speaks of the published example.
+EDITS: list[tuple[str, str, str, str, list[str]]] = [
+    ("scaling", "example", "d_k = 64", "d_k = 64 + 0", []),
+    ("scaling", "example", "d_k = 64", "d_k = 1", []),
+    ("masking", "coins", "SEED = 0", "SEED = 7", []),
+    ("masking", "writing", '"""The causal mask', '"""What each query may see', []),
+    ("sequences", "inputs", "[2, 2]]", "[-2, -2]]", []),
+    ("sequences", "own-length", "is good", "was bad", ["This is good → positive"]),
+    ("kernels", "three", "[3]]", "[-3]]", []),
+    ("in-pieces", "halves", "[8], [2]]", "[8], [20]]", []),
+    ("score-functions", "choose", "[0, -2, 1, 2]", "[0, 2, 1, -2]", []),
+    ("positions", "shift", "offset = 3", "offset = 7", []),
+    ("softmax", "pull", "[1.0, 1.0, 1.0, 5.0]", "[2.0, 0.0, 1.0, 2.0]", []),
+    ("softmax", "exercise-weights", "6.0]", "4.0]", ["The scores are", "so the weights are 3/10"]),
+    ("eight-steps", "inputs", "[1, 1, 1, 1]]", "[1, 1, 1, 3]]", ["a11="]),
+    ("eight-steps", "inputs", "[1, 0, 1, 0]", "[1, 0, 2, 0]", ["k1=", "a11="]),
     (
         "eight-steps",
         "components",
-        '"dog"',
-        '"cat"',
-        ["The query of dog", "So dog matches", "half each to dog and man"],
-        ["Why not take the best card"],
-    ),
-    (
-        "sequences",
-        "own-length",
-        "is good",
-        "was bad",
-        ["This is good → positive"],
-        ["A weighted average"],
+        '["dog", "bites", "man"]',
+        '["cat", "eats", "fish"]',
+        [
+            "Take dog bites man",
+            "dog would score with bites",
+            "A dog and a man are living",
+            "half each to dog and man",
+            "Bites gives 0.49",
+            "Look at man, too",
+            "the vector of dog has a 1",
+            "The row of dog times",
+            "For dog alone",
+            "the key of dog turn out",
+            "The query of dog now meets",
+            "So dog matches",
+            "The query of dog times",
+            "So dog keeps only",
+            "the output of dog",
+        ],
     ),
 ]
 
 
 @needs_live
-@pytest.mark.parametrize(("slug", "block", "old", "new", "untrue", "true"), EDITS)
+@pytest.mark.parametrize(("slug", "block", "old", "new", "untrue"), EDITS)
 def test_what_an_edit_makes_untrue_is_marked_and_nothing_else(
-    slug: str,
-    block: str,
-    old: str,
-    new: str,
-    untrue: list[str],
-    true: list[str],
-    live: Callable[..., Live],
+    slug: str, block: str, old: str, new: str, untrue: list[str], live: Callable[..., Live]
 ) -> None:
     page = live(slug, "en")
     page.tab.evaluate(OPEN_ALL)
-    field = page.edit(block)
+    page.edit(block)
     page.wait_until_settled()
-    code = field.input_value()
-    assert old in code
-    field.fill(code.replace(old, new, 1))
+    page.write(block, old, new)
     page.run()
     marked = page.tab.locator(".live-stale").all_text_contents()
-    if not untrue:
-        assert not marked
-    for part in untrue:
-        assert any(part in text for text in marked), part
-    for part in true:
-        assert not any(part in text for text in marked), part
+    assert len(marked) == len(untrue), marked
+    for part, text in zip(untrue, marked, strict=True):
+        assert part in text
+
+
+@needs_live
+@in_one_language
+def test_an_answer_says_what_it_was_judged_by(lang: str, live: Callable[..., Live]) -> None:
+    """Numbers follow the edit, [1, 1, 1, 3] times each input; what is right of choices does not."""
+    words = read_locale(lang)["site"]["exercises"]
+    page = live("eight-steps", lang)
+    form = page.tab.locator("#exercise-own form")
+    page.edit("inputs")
+    page.wait_until_settled()
+    page.write("inputs", "[1, 1, 1, 1]]", "[1, 1, 1, 3]]")
+    page.run()
+    first, third = form.locator("input[type=text]").all()
+    first.fill("2, 0, 2")
+    third.fill("2, 8, 12")
+    form.locator("input[value=right]").check()
+    form.locator("button").click()
+    said = [words["right"], f"{words['right']} {words['edited']}"]
+    said.append(f"{words['right']} {words['published']}")
+    assert form.locator("output").all_text_contents() == said
+    page.press("reset")
+    form.locator("button").click()
+    assert form.locator("output").all_text_contents()[2] == words["right"]
 
 
 @needs_live

@@ -48,6 +48,15 @@ function judgeField(ask) {
   return ["wrong", words[hasHint ? "hint" : verdict]];
 }
 
+/* What an answer was judged by, on a page that a reader has changed: a number follows the edit, and
+   what is right among choices does not. */
+function sayByWhat(ask) {
+  if (ask.querySelector(".value.live-value")) return ` ${words.edited}`;
+  const changed = "article :is(.live-changed, .live-value, .live-old)";
+  const isChoice = ask.querySelector("input[type=radio]");
+  return isChoice && document.querySelector(changed) ? ` ${words.published}` : "";
+}
+
 function judgeChoice(ask) {
   const chosen = ask.querySelector("input:checked");
   if (!chosen) return ["empty", words.empty];
@@ -75,7 +84,7 @@ export function judgeForm(form) {
     const [verdict, ...said] = judgeAsk(ask);
     const output = ask.querySelector("output");
     output.className = verdict;
-    output.replaceChildren(...said);
+    output.replaceChildren(...said, verdict === "empty" ? "" : sayByWhat(ask));
     return verdict;
   });
   const exercise = form.closest(".exercise");
@@ -100,7 +109,7 @@ function judgeGuess(form, answer) {
     output.textContent = words.empty;
     return;
   }
-  output.textContent = words[chosen.value === "right" ? "right" : "other"];
+  output.textContent = words[chosen.value === "right" ? "right" : "other"] + sayByWhat(form);
   answer.open = true;
   // The button waits until the reader chooses something else.
   const button = form.querySelector("button");

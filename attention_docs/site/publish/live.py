@@ -21,6 +21,7 @@ from attention_docs.site.publish import bytecode, models, runtime
 from attention_docs.site.publish.staging import write_text
 from attention_docs.site.read.listing import read_string_translations
 from attention_docs.site.read.page import Page
+from attention_docs.site.read.pieces import Value
 from attention_docs.site.render.assembled_page import AssembledPage
 from attention_docs.site.run.dependencies import find_uses
 from attention_docs.site.run.execute import FIGURE_TABLES
@@ -116,7 +117,7 @@ def _make_cell(assembled: AssembledPage, number: int) -> dict[str, Any]:
     values = [
         (place, block.translate(value.expression), value.spec, assembled.get_value(place))
         for place, value in enumerate(page.evaluated, start=1)
-        if value.after == number and not value.is_site_count
+        if _find_owner(assembled, value) == number and not value.is_site_count
     ]
     return {
         "id": block.id,
@@ -132,6 +133,15 @@ def _make_cell(assembled: AssembledPage, number: int) -> dict[str, Any]:
         "figure": hash_figure(figure.svg) if figure else "",
         "knobs": [knob.as_dict() for knob in block.knobs],
     }
+
+
+def _find_owner(assembled: AssembledPage, value: Value) -> int:
+    """The block after which a browser computes a value, an earlier one if this one needs torch."""
+    used, _ = find_names(value.expression)
+    number = value.after
+    while number and (block := assembled.page.blocks[number - 1]).id in assembled.torch_blocks:
+        number = 0 if used & find_names(block.code)[1] else number - 1  # what it sets is unknown
+    return number or value.after
 
 
 def _collect_strings(page: Page) -> dict[str, str]:

@@ -12,7 +12,10 @@ const WIDE = "table, ul, ol, dl, form, .formula"; // a line of words stands befo
 const WORD = /[a-z_]{3,}|[\u3400-\u9fff]{2,}/gi;
 const ROW = /[[(]\s*-?[\d.]+(?:[,\s]+-?[\d.]+)+\s*[\])]/g; // [1, 0, 2]
 const NUMBER = /(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\w)/g;
+const INDEX = ":is(msub, msup, msubsup, munder, munderover) > :not(:first-child)";
 const SMALL = 10; // a whole number below it counts many things
+const STRING = /"""[\s\S]*?"""|"([^"\n]*)"|'([^'\n]*)'/g;
+const LONGEST = 3; // words of a string that a text repeats: a longer one is a title or a message
 
 export class StaleText {
   constructor(article, { words, cells, runs }) {
@@ -21,30 +24,31 @@ export class StaleText {
     this.cellOf = new Map();
     this.owner = new Map(); // of the number of an inline value, its block
     for (const cell of cells) {
+      cell.isTask = Boolean(cell.place?.closest('.exercise[data-kind="write"]'));
       for (const place of [cell.output.frame, cell.block]) if (place) this.cellOf.set(place, cell);
       for (const [number] of cell.values) this.owner.set(number, cell);
     }
-    this.walk(article, this.makeScope(null));
+    this.walk(article, this.makeScope());
   }
 
-  makeScope(parent) {
-    const scope = { parent, boxes: [], cells: new Set(), numbers: [], texts: [] };
-    parent?.boxes.push(scope);
+  makeScope() {
+    const scope = { folds: [], cells: new Set(), numbers: [], texts: [] };
     this.scopes.push(scope);
     return scope;
   }
 
   walk(node, scope) {
     let here = scope;
-    const above = []; // the scopes of the headings that this one stands under, by their level
     for (const child of node.children) {
-      if (/^H[1-6]$/.test(child.tagName)) {
-        above.splice(Number(child.tagName[1]));
-        here = above[child.tagName[1]] = this.makeScope(above.slice(2).findLast(Boolean) ?? null);
-      } else if (child.matches(SKIPPED)) continue;
+      if (/^H[1-6]$/.test(child.tagName)) here = this.makeScope();
+      else if (child.matches(SKIPPED)) continue;
       else if (this.cellOf.has(child)) this.register(child, here);
-      else if (child.matches(BOXES)) this.walk(child, this.makeScope(here));
-      else {
+      else if (child.matches(BOXES)) {
+        const box = this.makeScope();
+        box.isExercise = child.matches(".exercise");
+        if (child.matches("details")) here.folds.push(box);
+        this.walk(child, box);
+      } else {
         if (child.matches(TEXTS)) this.addText(child, here);
         if (!child.matches(".formula")) this.walk(child, here);
       }
@@ -53,8 +57,9 @@ export class StaleText {
 
   /* The block or the output of a cell, with its captions; what judges the reader says nothing. */
   register(place, scope) {
-    if (place.closest('.exercise[data-kind="write"]')) return;
-    scope.cells.add(this.cellOf.get(place));
+    const cell = this.cellOf.get(place);
+    if (cell.isTask) return;
+    scope.cells.add(cell);
     for (const caption of place.querySelectorAll("figcaption")) {
       if (!caption.closest(".drawing, .table-frame")) this.addText(caption, scope);
     }
@@ -94,7 +99,7 @@ export class StaleText {
   /* The cells whose outputs are not what was published, or may not be. Nothing is, where all that the
      browser has computed came out as published. */
   findTouched(dependents) {
-    const { cells } = this;
+    const cells = this.cells.filter((cell) => !cell.isTask);
     const differs = ({ output, failed }) =>
       output.isChanged || output.failing || failed || output.countChangedValues();
     if (!cells.some(differs) && !cells.some(({ unrun }) => unrun)) return new Set();
@@ -118,16 +123,25 @@ export class StaleText {
     return new Set([...outputs, ...inputs]);
   }
 
-  /* The words that the reader has replaced in texts: what speaks of them is of the published example
-     wherever it stands. The name of a choice has a meaning of its own. */
+  /* Of an exercise whose own block the reader has edited: its task repeats even small numbers. */
+  findSmall(scope, edited) {
+    const own = edited.filter((cell) => scope.isExercise && scope.cells.has(cell));
+    return own.flatMap(({ base, code }) => findLost(...[base, code].map(findLiterals), 2));
+  }
+
+  /* The strings that the reader has replaced, as patterns: what speaks of them is of the published
+     example wherever it stands. The name of a choice has a meaning of its own. */
   findWords(edited) {
-    const words = edited.flatMap(({ base, code }) => findLost(...[base, code].map(findStrings)));
     const choices = edited.flatMap(({ knobs }) => knobs.flatMap(({ names = [] }) => names));
-    return new Set(words.filter((word) => !choices.includes(word)));
+    const lost = edited.flatMap(({ base, code }) => {
+      const left = listStrings(code);
+      return listStrings(base).filter((one) => !left.includes(one) && !choices.includes(one));
+    });
+    return [...new Set(lost)].map(makePattern);
   }
 
   /* Whether a text holds one of them; what follows from a run by itself does not count. */
-  holdsGone(text, gone, old) {
+  holdsGone(text, gone, words, old) {
     const parts = [];
     let shows = false;
     const read = (node) => {
@@ -135,12 +149,16 @@ export class StaleText {
         if (child.nodeType === Node.TEXT_NODE) parts.push(child.data);
         else if (child.nodeType !== Node.ELEMENT_NODE) continue;
         else if (child.matches(VALUES)) shows ||= old.has(numberOf(child));
+        else if (child.localName === "mn") parts.push(separate(child, parts.at(-1)));
         else if (!child.matches(`${TEXTS}, ${SKIPPED}, .output, .block, [class^=live-]`))
           read(child);
       }
     };
     read(text);
-    return shows || [...findTokens(parts.join(""))].some((token) => gone.has(token));
+    const whole = parts.join("");
+    const isGone = (token) => gone.has(token);
+    const says = [...findTokens(whole, 2)].some(isGone) || words.some((one) => one.test(whole));
+    return shows || says || mixes(text);
   }
 
   /* --- the marks */
@@ -150,17 +168,19 @@ export class StaleText {
     const [dependents, old] = this.findDependents();
     const touched = this.findTouched(dependents);
     if (!touched.size) old.clear();
-    const edited = this.cells.filter((one) => one.edited && one.id !== "scratch");
+    const edits = this.cells.filter((one) => one.edited && !one.isTask && one.id !== "scratch");
+    const edited = touched.size ? edits : [];
     const [gone, words] = [this.findGone(touched, edited), this.findWords(edited)];
     const stale = new Set();
     const notes = new Set();
     for (const scope of this.scopes) {
       const isAffected = this.isAffected(scope, touched, old);
-      if (!isAffected && !words.size) continue;
-      const wanted = isAffected ? gone : words;
-      const found = scope.texts.filter((text) => this.holdsGone(text, wanted, old));
+      const isSaid = isAffected || scope.folds.some((one) => this.isAffected(one, touched, old));
+      if (!isSaid && !words.length) continue;
+      const lost = new Set(isAffected ? [...gone, ...this.findSmall(scope, edited)] : []);
+      const found = scope.texts.filter((text) => this.holdsGone(text, lost, words, old));
       for (const text of found) stale.add(text);
-      const first = isAffected ? scope.texts[0] : found[0];
+      const first = isSaid ? scope.texts[0] : found[0];
       if (first) notes.add(outermost(first));
     }
     this.show(stale, notes);
@@ -212,6 +232,18 @@ function outermost(text) {
   return found.closest(".md-typeset__scrollwrap") ?? found;
 }
 
+/* Whether a displayed formula holds a value that has changed beside numbers that stay. */
+function mixes(text) {
+  if (!text.matches(".formula") || !text.querySelector(".live-value")) return false;
+  return [...text.querySelectorAll("mn")].some((one) => !one.closest(`${VALUES}, ${INDEX}`));
+}
+
+/* A number of a formula, apart from a name before it, as in ln 6; an index is none. */
+function separate(number, before = "") {
+  if (number.closest(INDEX)) return "";
+  return /\p{L}$/u.test(before) ? ` ${number.textContent}` : number.textContent;
+}
+
 /* Which statements of a block are not as published: all where the reader has added some. */
 function findEdited({ id, base, code, statements }) {
   if (base === code || id === "scratch") return [];
@@ -235,7 +267,7 @@ function withoutComments(code) {
 }
 
 /* Numbers, rows of numbers and words, each in one form. */
-function findTokens(text) {
+function findTokens(text, least = SMALL) {
   const typed = text.replaceAll("−", "-");
   const plain = (number) => String(Number(number));
   const rows =
@@ -246,20 +278,32 @@ function findTokens(text) {
         .join(" "),
     ) ?? [];
   const numbers = typed.match(NUMBER)?.map(plain) ?? [];
-  const named = numbers.filter((one) => one.includes(".") || Math.abs(one) >= SMALL);
+  const named = numbers.filter((one) => one.includes(".") || Math.abs(one) >= least);
   return new Set([...rows, ...named, ...(typed.toLowerCase().match(WORD) ?? [])]);
 }
 
 /* What a text held that another does not. */
-function findLost(then, now) {
-  const left = findTokens(now);
-  return [...findTokens(then)].filter((token) => !left.has(token));
+function findLost(then, now, least = SMALL) {
+  const left = findTokens(now, least);
+  return [...findTokens(then, least)].filter((token) => !left.has(token));
 }
 
-const findStrings = (code) => (code.match(/"[^"\n]*"|'[^'\n]*'/g) ?? []).join("\n");
+/* The short strings of code, without its documentation. */
+function listStrings(code) {
+  const strings = [...code.matchAll(STRING)].map(([, one, other]) => (one ?? other ?? "").trim());
+  return strings.filter((one) => /\p{L}/u.test(one) && one.split(" ").length <= LONGEST);
+}
 
-/* What stands in code as data: its numbers and strings. */
+/* Finds a string as words of a text; a single character of Chinese only in quotation marks. */
+function makePattern(string) {
+  const escaped = string.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  if (/^\p{Script=Han}$/u.test(string)) return new RegExp(`[“「][^”」]*${escaped}`, "u");
+  if (/\p{Script=Han}/u.test(string)) return new RegExp(escaped, "u");
+  return new RegExp(`(?<![\\p{L}\\d])${escaped}(?![\\p{L}\\d])`, "iu");
+}
+
+/* What stands in code as data: its numbers. */
 function findLiterals(code) {
-  const bare = withoutComments(code);
-  return (bare.match(/"[^"\n]*"|'[^'\n]*'|\[[\d\s,.-]*\]|\b\d+(?:\.\d+)?\b/g) ?? []).join("\n");
+  const bare = withoutComments(code).replace(STRING, "");
+  return (bare.match(/\[[\d\s,.-]*\]|\b\d+(?:\.\d+)?\b/g) ?? []).join("\n");
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,7 +29,7 @@ def find_missing_webkit() -> str:
 
 
 @contextmanager
-def launch_firefox(folder: Path) -> Iterator[Any]:
+def launch_firefox(folder: Path, preferences: Mapping[str, Any] | None = None) -> Iterator[Any]:
     """A Firefox without a window; its log goes into the folder."""
     from selenium import webdriver
 
@@ -39,7 +39,8 @@ def launch_firefox(folder: Path) -> Iterator[Any]:
     options = webdriver.FirefoxOptions()
     options.binary_location = str(FIREFOX)
     options.add_argument("--headless")
-    options.set_preference("app.update.enabled", False)
+    for name, value in {"app.update.enabled": False, **(preferences or {})}.items():
+        options.set_preference(name, value)
     service = webdriver.FirefoxService(str(driver), log_output=str(folder / "firefox.log"))
     browser = webdriver.Firefox(options, service)
     try:

@@ -16,12 +16,14 @@ from typing import Any, NamedTuple
 import pytest
 
 from attention_docs.locales import read_locale
+from attention_docs.minilm import load_minilm, read_sentence
 from tests.conftest import ROOT, Handler, serve
 from tests.engines import launch_firefox, launch_webkit
 
 LAUNCH = {"firefox": launch_firefox, "webkit": launch_webkit}
-PATIENCE = 120  # seconds, of a busy machine
+PATIENCE = 300  # seconds, of a busy machine
 ASSETS = ROOT / "docs" / "assets"
+MODEL = ROOT / ".cache" / "models" / "minilm"
 
 RECORDER = b"""<script>
   window.faults = [];
@@ -39,18 +41,27 @@ REFUSED = b"""<script>
 
 
 class Recording(Handler):
-    """The built site with the recorder in every page; with `?refused` a page has no storage."""
+    """The built site with the recorder in every page; with `?refused` a page has no storage, with
+    `?plain` it runs no scripts."""
+
+    records = True
+    is_down = False
 
     def send_head(self) -> Any:
         """What is sent of a file."""
+        if Recording.is_down:  # to a browser, an answer of nothing is no network
+            self.close_connection = True
+            return None
         path = Path(self.translate_path(self.path))
         path = path / "index.html" if path.is_dir() else path
-        if path.suffix != ".html" or not path.is_file():
+        if path.suffix != ".html" or not path.is_file() or not Recording.records:
             return super().send_head()
         first = RECORDER + (REFUSED if "?refused" in self.path else b"")
         page = path.read_bytes().replace(b"<head>", b"<head>" + first, 1)
         self.send_response(200)
         self.send_header("Content-Type", "text/html; charset=utf-8")
+        if "?plain" in self.path:
+            self.send_header("Content-Security-Policy", "sandbox allow-same-origin")
         self.send_header("Content-Length", str(len(page)))
         self.end_headers()
         return io.BytesIO(page)
@@ -83,7 +94,7 @@ class Reader(NamedTuple):
         while not (found := self.ask(script, *arguments)):
             if time.monotonic() > end:
                 bar = "document.querySelector('.live-status')?.textContent"
-                pytest.fail(f"in vain: {script}; {self.ask(f'return [faults, {bar}]')}")
+                pytest.fail(f"in vain: {script}; {self.ask(f'return [window.faults, {bar}]')}")
             time.sleep(0.1)
         return found
 
@@ -231,12 +242,16 @@ def read_answer(reader: Reader, exercise: str) -> str:
 
 def test_the_search_answers_what_was_typed_last(reader: Reader) -> None:
     reader.open("/zh/numbers/")
+    find_by_search(reader)
+    assert reader.list_faults() == []
+
+
+def find_by_search(reader: Reader) -> None:
     reader.ask("document.querySelector('label[for=__search]').click()")
     field = reader.find(".md-search__input")
     field.send_keys("softmax")
     first = "return document.querySelector('a.md-search-result__link')?.pathname"
     assert reader.wait(f"const found = (() => {{ {first} }})(); return found?.includes('softmax')")
-    assert reader.list_faults() == []
 
 
 # --- Python
@@ -244,18 +259,10 @@ def test_the_search_answers_what_was_typed_last(reader: Reader) -> None:
 
 @pytest.mark.needs("runtime")
 def test_what_a_reader_writes_runs(reader: Reader) -> None:
-    """Python starts, an edit gives its output, its link is copied, and the search is kept for a
-    time without network."""
+    """Python starts, an edit gives its output, and its link is copied."""
     words = read_locale("en")["site"]["live"]
     reader.open("/numbers/")
-    reader.ask("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    reader.find('.block[data-block="map"] .live-edit').click()
-    field = reader.find('.block[data-block="map"] textarea')
-    reader.ask(
-        "const field = arguments[0]; field.value += '\\nprint(6 * 7)';"
-        "field.dispatchEvent(new Event('input', { bubbles: true }))",
-        field,
-    )
+    edit(reader, "map", "print(6 * 7)")
     press(reader, words["run"])
     reader.wait("return document.querySelector('#out-map').textContent.includes('42')")
     # An answer stands for four seconds; a busy machine may look later.
@@ -268,13 +275,40 @@ def test_what_a_reader_writes_runs(reader: Reader) -> None:
     answers = [words["copied"], words["addressed"]]
     said = reader.wait("return heard.find((one) => arguments[0].includes(one))", answers)
     assert said == words["copied"]
-    reader.wait(
-        "return caches.keys().then(async (names) => { for (const name of names) {"
-        "const found = await (await caches.open(name)).keys();"
-        "if (found.some(({ url }) => url.endsWith('search_index.json'))) return true; }"
-        "return false; })"
-    )
     assert reader.list_faults() == []
+
+
+@pytest.mark.needs("runtime")
+def test_what_was_live_once_works_without_network(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search, and a chapter that was not open before; its file is kept only as it was built."""
+    words = read_locale("en")["site"]["live"]
+    monkeypatch.setattr(Recording, "records", False)
+    reader.open("/numbers/")
+    edit(reader, "map", "print(6 * 7)")
+    press(reader, words["run"])
+    for path in ("masking/index.html", "live/en/masking.json", "search/search_index.json"):
+        reader.wait("return caches.match(arguments[0]).then(Boolean)", f"{reader.address}/{path}")
+    monkeypatch.setattr(Recording, "is_down", True)
+    reader.open("/masking/")
+    edit(reader, "coins", "print(6 * 7)")
+    press(reader, words["run"])
+    reader.wait("return document.querySelector('#out-coins').textContent.includes('42')")
+    find_by_search(reader)
+
+
+def edit(reader: Reader, block: str, line: str) -> None:
+    """Add a line to a block."""
+    reader.ask("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    reader.find(f'.block[data-block="{block}"] .live-edit').click()
+    field = reader.find(f'.block[data-block="{block}"] textarea')
+    reader.ask(
+        "const [field, line] = arguments; field.value += `\\n${line}`;"
+        "field.dispatchEvent(new Event('input', { bubbles: true }))",
+        field,
+        line,
+    )
 
 
 def press(reader: Reader, name: str) -> None:
@@ -300,4 +334,60 @@ def test_a_page_without_storage_is_whole(reader: Reader) -> None:
     assert reader.ask("return document.body.dataset.mdColorScheme") != before
     reader.find(".instrument")
     reader.wait("return document.querySelector('.instrument').instrument")
+    assert reader.list_faults() == []
+
+
+# --- where scripts are off, or colours are the system's
+
+
+def test_a_page_without_scripts_is_whole(reader: Reader) -> None:
+    """All frames of a stepper and all answers are there, and no control that would do nothing."""
+    reader.open("/eight-steps/?plain")
+    shown = reader.driver.find_elements("css selector", "#out-stepper .frame")
+    assert len(shown) == 24
+    assert all(one.is_displayed() for one in shown)
+    for gone in (".stepper-bar", ".live-edit", ".live-turn", "label[for=__search]"):
+        assert not [
+            one for one in reader.driver.find_elements("css selector", gone) if one.is_displayed()
+        ], gone
+    answer = reader.driver.find_element("css selector", "#exercise-fourth details.answer > summary")
+    assert answer.rect["height"] > 10
+
+
+@pytest.mark.needs("firefox")
+def test_in_forced_colours_the_chosen_step_is_seen(site: Path, tmp_path: Path) -> None:
+    """Firefox alone: WebKitGTK has no such colours."""
+    forced = {"browser.display.document_color_use": 2}
+    with serve(site) as address, launch_firefox(tmp_path, forced) as driver:
+        driver.get(address + "/eight-steps/")
+        assert driver.execute_script("return matchMedia('(forced-colors: active)').matches")
+        colours = driver.execute_script(
+            "return [...document.querySelectorAll("
+            "'#out-stepper fieldset:not(.pipeline) input')].map((one) => [one.checked,"
+            "getComputedStyle(one.nextElementSibling).backgroundColor])"
+        )
+    chosen = {colour for is_checked, colour in colours if is_checked}
+    assert len(chosen) == 1
+    assert not chosen & {colour for is_checked, colour in colours if not is_checked}
+
+
+# --- a reader's own sentence
+
+
+@pytest.mark.needs("runtime", "minilm")
+def test_an_own_sentence_is_read(reader: Reader) -> None:
+    """Its tokens and the 72 maps of its heads, as the model of the build has them."""
+    reader.open("/encoders/")
+    field = reader.find("form.own-sentence input")
+    reader.ask("arguments[0].value = 'Dogs bite, cats do not.'", field)
+    reader.find("form.own-sentence [type=submit]").click()
+    words = "return [...document.querySelectorAll('.sentence-words button')]"
+    tokens = reader.wait(
+        f"const all = (() => {{ {words}.map((one) => one.textContent); }})();"
+        "return all.length && all"
+    )
+    wanted = read_sentence("Dogs bite, cats do not.", load_minilm(MODEL))
+    assert tokens == wanted.tokens
+    maps = "return document.querySelectorAll('.sentence-grid button').length"
+    assert reader.ask(maps) == 72
     assert reader.list_faults() == []

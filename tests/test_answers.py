@@ -223,6 +223,27 @@ def _is_same(rows: list[list[float]], wanted: list[list[float]]) -> bool:
 
 THIRD, SEVENTHS = "0.3333333333", "[0.2857142857, 0, 0.7142857143]"
 JUDGED = [  # typed, the exact value, the printed one, verdict
+    # words and signs around numbers
+    *[
+        (one, "[0.3, 0.1, 0.6]", "[0.3, 0.1, 0.6]", "right")
+        for one in ("0.3, 0.1 and 0.6", "a1 = 0.3, a_2 = 0.1, a3 = 0.6", "[0.3, 0.1, 0.6]^T")
+    ],
+    *[
+        (one, "-1.342", "-1.342", "right")
+        for one in ("-1,342", "minus 1.342", "负1.342", "约-1.342")
+    ],
+    *[
+        (one, "8", "8", "right")
+        for one in ("x = 8", "2^3 = 8", "约8", "about 8", "8 bytes", "8 个")
+    ],
+    *[
+        (one, "8", "8", "unread")
+        for one in ("8 hundred", "8 squared", "8 百", "8分之一", "8 ppm", "6~8", "x != 8", "x >= 8")
+    ],
+    *[(one, "8", "8", "unread") for one in ("6=8", "8.4 ≈ 8", "8x", "8 halves", "8 minus")],
+    ("1/4,-1/6,-1/12,0", "[0.25, -0.1666666667, -0.0833333333]", "[1/4, -1/6, -1/12]", "count"),
+    ("0.3, 48, 10", "[0.3125, 48, 10]", "[0.3125, 48, 10]", "digits"),
+    ("0.31, 48, 10", "[0.3125, 48, 10]", "[0.3125, 48, 10]", "right"),
     # correct to the digits typed, with three or more
     *[(one, THIRD, "1/3", "right") for one in ("1/3", "0.333", "0.3333", "33.3 %", "33.33%", "⅓")],
     *[

@@ -231,6 +231,11 @@ def test_a_task_is_not_marked_while_it_is_solved(live: Callable[..., Live]) -> N
     page.run()
     assert page.tab.locator(".live-error").count()
     assert not task.locator(".live-stale, .live-stale-note").count()
+    own_table = 'from attention_docs.figures import table\ntable([["x"]], columns=["✓ Right"])'
+    field.fill(field.input_value().replace("1 / 0", own_table))
+    page.run()
+    assert "✓ Right" in task.inner_text()
+    assert not page.tab.locator(".exercise.solved").count()
 
 
 @needs_live

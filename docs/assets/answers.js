@@ -3,6 +3,7 @@
 
 export const LIMIT = 400; // characters of an answer
 const DIGITS = 3; // significant ones that are enough
+const NEAR = 0.02; // of a small entry beside larger ones
 
 /* --- one way of writing */
 
@@ -37,9 +38,14 @@ const RULES = [
   [/(?<![a-z])(?:np|numpy|math|torch|fractions)\./gi, ""],
   [new RegExp(`(?<![a-z])(?:${WRAPPERS})(?=\\s*\\()`, "gi"), ""],
   [/(?<=\d)_(?=\d)/g, ""],
-  // words around it: "x = 3", "shape: 2, 3", "8 tokens", "[1, 2]."
-  [/^.*[=≈≃∼~]/s, ""],
+  // words around it: "x = 3", "a_1 = 2, a_2 = 3", "shape: 2, 3", "about 3", "7 and 9", "[1, 2]."
+  [/(?<=^|[,;])\s*\p{L}[\p{L}\d_]*\s*=/gu, " "],
+  [/^(?!\s*[-+]?[\d.]+\s*[=≈≃∼~])(?:.*[^!<>])?[=≈≃∼~]/s, ""], // "6 = 8" is no answer
   [/^[\p{L}\s]*:/u, ""],
+  [/^\s*(?:about|approx(?:imately)?\.?|ca\.?|roughly|大?约|大?約)(?=[\s\d-])/i, ""],
+  [/(?<=[\d\])%]\s*),?\s*(?:and|和)(?=\s*[\d[(])/gi, ", "],
+  [/(?:minus|负|負)(?=\s*\d)/gi, "-"],
+  [/(?<=\])\s*\^?\s*\{?T(?:op)?\}?\s*$/i, ""],
   [/per ?cent/gi, "%"],
   [/\s*\.?\s*$/, ""],
 ];
@@ -56,12 +62,15 @@ function simplify(text) {
 const OTHERWISE = [
   (text) => text.replace(THOUSANDS, (digits) => digits.replace(/\D/g, "")),
   (text) => (mayBeDecimal(text) ? text.replace(/(?<=\d),(?=\d)/g, ".") : text),
-  (text) => (/^[\d\s()[\]*x]*$/i.test(text) ? text.replace(/[*x]/gi, ",") : text),
+  (text) => (/^[\d\s()[\]*x]*\d[\s()[\]]*$/i.test(text) ? text.replace(/[*x]/gi, ",") : text),
   (text) => text.replace(/(ln|log|exp|cos|sin|tan)\s+([\d.]+\/[\d.]+)/g, "$1($2)"),
 ];
 const THOUSANDS = /(?<![\d.,])[1-9]\d{0,2}([,'’ ])\d{3}(?:\1\d{3})*(?!\d)/g;
-/* "[1,4]" holds two numbers, "1,400" one that is whole. */
-const mayBeDecimal = (text) => text.search(THOUSANDS) < 0 && /^[^[({]*$|;|\s/.test(text);
+/* "[1,4]" holds two numbers, and so does "1/4,-1/6"; "1,400" is one, of whole thousands or not. */
+const mayBeDecimal = (text) =>
+  (text.search(THOUSANDS) < 0 || !/[,;].*[,;]|,000/.test(text)) &&
+  /^[^[({]*$|;|\s/.test(text) &&
+  !/,[^\d\s]|[^\d\s],/.test(text);
 
 /* --- tokens */
 
@@ -83,7 +92,9 @@ const TOKEN = new RegExp(
   String.raw`(\s*)(?:(${NUMERAL})(e[-+]?\d+)?(…?)|(${NAME})(?![a-z])|(\p{L}+)|([-+*/^()[\]{},;]))`,
   "iuy",
 );
-const UNIT = /^(?:[a-z]{2,}|\p{Script=Han}+)$/iu; // one word behind all the rest
+// One word behind all the rest, which is no number of its own.
+const UNIT =
+  /^(?!.*[百十分负])(?!hundred|trillion|dozen|squared|cubed|minus|plus|ppm|hal[fv]|third|quarter|tenth)(?:[a-z]{2,}|\p{Script=Han}+)$/iu;
 const PLAIN = new RegExp(String.raw`(?<![\w.)])[-+]?${NUMERAL}(?:e[-+]?\d+)?`, "gi");
 
 /* Whether what stands between commas and brackets around a place are numerals alone. */
@@ -308,7 +319,8 @@ function compare(one, wanted, printed, largest) {
   if (away <= one.unit * (one.cut ? 1 : 0.5) + tolerance(wanted)) {
     // Beside larger entries an entry needs no more decimals than they do.
     const enough = 10 ** (Math.floor(Math.log10(largest)) + 1 - DIGITS) * 1.000001;
-    if (one.significant >= DIGITS || one.unit <= enough) return "right";
+    const isNear = one.unit <= enough && away <= NEAR * Math.abs(wanted);
+    if (one.significant >= DIGITS || isNear) return "right";
     if (one.significant > (one.decimal ? 0 : 1)) return "digits";
   }
   return one.decimal && away <= 0.01 * Math.abs(wanted) ? "rounded" : "wrong";

@@ -172,7 +172,8 @@ watch(showCount);
 /* A function that a reader writes is judged by a block of the page, in Python: see live/page.js. */
 for (const exercise of written) {
   const look = () => {
-    const isRight = exercise.querySelector(".output th")?.textContent.startsWith("✓");
+    // the judge's own table: a block of the reader's may draw one like it
+    const isRight = exercise.querySelector("#out-writing-checks th")?.textContent.startsWith("✓");
     if (isRight && !exercise.classList.contains("solved")) note(exercise.id);
   };
   new MutationObserver(look).observe(exercise, {

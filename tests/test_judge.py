@@ -290,6 +290,9 @@ RIGHT: dict[str, list[str]] = {
     ],
     "softmax": [
         """
+            e = np.frompyfunc(lambda s: np.exp(s), 1, 1)(scores - scores.max(1)[:, None])
+            return e / e.sum(1)[:, None]""",
+        """
             rows = []
             for row in scores:
                 e = [np.exp(one - max(row)) for one in row]
@@ -739,6 +742,14 @@ def test_no_patch_reaches_the_judge_of_a_live_page(patch: str) -> None:
         assert results[4]["text"] == "reached True"
     session.begin(json.dumps(blocks))
     assert np.allclose(0, 1) is not True
+
+
+def test_a_list_that_a_function_changes_is_its_own() -> None:
+    mistakes = {"all": lambda ids: ids}
+    task = Task(lambda ids: ids[:1], [([1, 2],)], mistakes, lambda rng: ([3, 4],))
+    failure = find_failure(lambda ids: [ids.pop()], task)
+    assert failure is not None
+    assert failure.arguments == {"ids": [1, 2]}
 
 
 def test_a_drawn_input_is_another_one_each_time() -> None:

@@ -288,7 +288,9 @@ def test_what_was_live_once_works_without_network(
     reader.open("/numbers/")
     edit(reader, "map", "print(6 * 7)")
     press(reader, words["run"])
-    for path in ("masking/index.html", "live/en/masking.json", "search/search_index.json"):
+    python = [f"live/{name}" for name in ("package.zip", "numpy.zip", "pyodide.asm.wasm")]
+    chapter = ["masking/index.html", "live/en/masking.json", "assets/live/worker.js"]
+    for path in (*chapter, *python, "live/python_stdlib.zip", "search/search_index.json"):
         reader.wait("return caches.match(arguments[0]).then(Boolean)", f"{reader.address}/{path}")
     monkeypatch.setattr(Recording, "is_down", True)
     reader.open("/masking/")

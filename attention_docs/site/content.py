@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
@@ -138,15 +139,20 @@ class Content:
                 forms += [one + other for one, other in converter.forms.items()]
                 pairs = [*converter.find_renamed(), *converter.aliases.items()]
                 names += [Names(list(pair), "") for pair in pairs]
-        return Vocabulary(names, conversion.merge_forms(forms), self._find_asked(lang))
+        path = self.root / "docs" / "search.toml"
+        words = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        names += [Names(same, "") for same in words.get("same", ())]
+        merged = conversion.merge_forms(forms)
+        return Vocabulary(names, merged, self._find_asked(lang), words.get("empty", ()))
 
     def _find_asked(self, lang: str) -> dict[str, str]:
-        """What people ask a section for, in their words, by its address."""
+        """What people ask a section for, by its address: the first place has all of their words."""
         path, script = self.root / "docs" / "questions.toml", self.scripts.get(lang)
         found: dict[str, str] = {}
         for entry in read_entries(path) if path.is_file() else ():
-            text = "\n".join([entry.get(script.origin if script else lang, ""), *entry["words"]])
-            for place in entry["places"]:
+            question = entry.get(script.origin if script else lang, "")
+            for number, place in enumerate(entry["places"]):
+                text = "\n".join([question, *(() if number else entry["words"])])
                 address = place.replace("#", "/#").removesuffix("#")
                 found[address] = "\n".join(filter(None, [found.get(address), text]))
         return found

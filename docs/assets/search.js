@@ -1,228 +1,337 @@
 /* The search: finds what a reader typed, as it stands, in titles and text. A web worker that speaks
-   the theme's protocol. It cuts nothing into words, so a Chinese phrase from the middle of a
-   sentence is found like any other. The index is written by attention_docs/site/publish/search.py. */
+   the theme's protocol. The texts are not cut into words, so a Chinese phrase from the middle of a
+   sentence is found like any other; the query is. The index is written by attention_docs/site/publish/search.py. */
 "use strict";
 
 const [SETUP, READY, QUERY, RESULT] = [0, 1, 2, 3];
-const HAN = "\\p{Script=Han}";
+const HAN = /\p{Script=Han}/u;
+const BORDER = /(?<=\p{Script=Han}) +(?=\S)|(?<=\S) +(?=\p{Script=Han})/gu;
+const BETWEEN = /(?<=\p{Script=Han})(?!\p{Script=Han}|$)|(?<!\p{Script=Han}|^)(?=\p{Script=Han})/gu;
+const PIECE = /\p{Script=Han}+|[^\s\p{Script=Han}，。？！：；、（）《》]+/gu;
+const OTHER = 0.7; // what another name counts for
+const HEAD = 3; // what a title counts for, beside the text
 const SHOWN = 150; // characters of a paragraph around a match
+let typical = 1; // characters of a section
 let docs = [];
-let names = []; // of each thing: the page that defines it, then what it is called
-let scripts = new Map(); // of a character that has several forms: all of them
+let corpus = ""; // all that can be found, to see whether a word occurs at all
+let names = new Map(); // of a name: what else the thing is called, and the page that defines it
+let empty = new Set(); // words of a question that say nothing of its subject
+let scripts = new Map(); // of a character that has several forms: the one that stands for all
 
 addEventListener("message", ({ data: { type, data } }) => {
   if (type === SETUP) {
-    const { asked } = data.config;
-    docs = data.docs.map((doc) => {
-      const { [doc.location]: question = "" } = asked;
-      const text = [doc.text, ...(doc.code ?? [])].join("\n").toLowerCase();
-      return { ...doc, asked: question, lower: [text, `${doc.title}\n${question}`.toLowerCase()] };
-    });
-    counts.clear();
-    scripts = new Map(data.config.forms.flatMap((forms) => [...forms].map((one) => [one, forms])));
-    names = data.config.names.map(([page, ...all]) => [page, all.map((one) => one.toLowerCase())]);
+    setUp(data);
     postMessage({ type: READY });
   } else if (type === QUERY) {
     postMessage({ type: RESULT, data: search(data) });
   }
 });
 
-/* A term as a pattern: at the start of a word, spaces between Chinese and Latin as you like, Chinese
-   in either script; the index k as typed or as set. */
-function pattern(term) {
-  const escaped = term
-    .replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")
-    .replace(/_k|ₖ/g, "(?:_k|ₖ)")
-    .replace(/\\\^t$|ᵀ/giu, "(?:ᵀ|\\^t)");
-  const loose = escaped.replace(
-    new RegExp(`(?<=${HAN})(?!${HAN}|\\s)|(?<!${HAN}|\\s|^)(?=${HAN})`, "gu"),
-    "\\s*",
-  );
-  const either = [...loose]
-    .map((one) => (scripts.has(one) ? `[${scripts.get(one)}]` : one))
-    .join("");
-  const start = /^[\p{L}\d]/u.test(term) && !new RegExp(`^${HAN}`, "u").test(term);
-  return new RegExp((start ? "(?<![\\p{L}\\d])(?<!\\d\\.)" : "") + either, "giu");
-}
-
-/* How a question begins and ends: what stands between is what is looked for. */
-const ASKING =
-  /^(?:什[么麼](?:是|叫)|何[谓謂]|what (?:is|are) (?:an? |the )?)|(?:(?:分[别別])?是什[么麼](?:意思)?|的[区區][别別])?[?？]?$/giu;
-
-/* Whether two names are one, in whatever script. */
-function isSameName(one, other) {
-  const [a, b] = [[...one], [...other]];
-  return a.length === b.length && a.every((c, i) => c === b[i] || scripts.get(c)?.includes(b[i]));
-}
-
-/* The same, but for a part of a compound: "attention" in scaled_dot_product_attention. */
-const alone = (term) => new RegExp(`(?<![_-])${pattern(term).source}`, "giu");
-
-/* A function that counts a term in a text of small letters. WebKit is slow at patterns that look
-   behind themselves, so a plain term is looked for without one. */
-function makeCounter(term) {
-  const wanted = term.toLowerCase();
-  if (!/^[a-z\d](?!.*(?:_k|\^t$))[ -~]*$/.test(wanted)) {
-    const one = pattern(term);
-    return (text) => text.match(one)?.length ?? 0;
-  }
-  return (text) => {
-    let times = 0;
-    for (let at = text.indexOf(wanted); at >= 0; ) {
-      const isStart = !/(?:[\p{L}\d]|\d\.)$/u.test(text.slice(Math.max(0, at - 2), at));
-      times += Number(isStart);
-      at = text.indexOf(wanted, at + (isStart ? wanted.length : 1));
-    }
-    return times;
-  };
-}
-
-/* How often a term stands in the text and in the title of each section, and what it weighs: a word
-   of few sections says more. The ways to ask share most of their terms, and so do a query and what
-   was typed before. */
-const counts = new Map();
-function countTerm(term) {
-  if (!counts.has(term)) {
-    if (counts.size > 500) counts.clear();
-    const count = makeCounter(term);
-    const found = docs.map(({ lower }) => lower.map(count));
-    const among = found.filter(([inText, inTitle]) => inText + inTitle).length;
-    counts.set(term, { found, among, weight: Math.log(1 + docs.length / (1 + among)) / 3 });
-  }
-  return counts.get(term);
-}
-
-const occurs = (term) => countTerm(term).among > 0;
-
-/* The terms of a query. One that occurs nowhere gives way to its parts: Chinese in pairs of
-   characters, a Latin word without its ending. */
-function terms(query) {
-  const found = query
-    .split(/\s+/)
-    .filter(Boolean)
-    .flatMap((term) => {
-      if (occurs(term)) return [term];
-      const parts = term.match(new RegExp(`${HAN}+|[^\\p{Script=Han}]+`, "gu"));
-      return parts.flatMap((part) => {
-        if (occurs(part)) return [part];
-        const letters = [...part];
-        if (new RegExp(HAN, "u").test(part)) return letters.slice(1).map((b, i) => letters[i] + b);
-        for (let end = letters.length - 1; end >= Math.max(5, letters.length - 3); end--) {
-          if (occurs(part.slice(0, end))) return [part.slice(0, end)];
-        }
-        return [part];
-      });
-    });
-  return [...new Set(found.map((term) => term.toLowerCase()))];
-}
-
-/* What is asked under other names: the query with what it names called otherwise, and the page that
-   defines a thing that is all of the query. Another name is one term: its words stand together. */
-function expandQuery(query) {
-  const typed = query.trim().replace(/\s+/g, " ").toLowerCase();
-  const asked = (!occurs(typed) && typed.replace(ASKING, "").trim()) || typed;
-  const ways = new Map([[asked, terms(asked)]]);
-  let home = "";
-  for (const [page, all] of names) {
-    const name =
-      all.find((one) => isSameName(asked, one)) ??
-      all.find((one) => one.length > 2 && asked.search(alone(one)) >= 0);
-    if (!name) continue;
-    if (isSameName(asked, name)) home ||= page;
-    for (const other of all) {
-      const way = asked.replace(alone(name), () => other);
-      if (other === name || ways.has(way)) continue;
-      const around = asked.split(alone(name)).flatMap(terms);
-      if (occurs(other)) ways.set(way, [...new Set([other, ...around])]);
+function setUp({ config, docs: entries }) {
+  counts.clear();
+  scripts = new Map(config.forms.flatMap((forms) => [...forms].map((one) => [one, forms[0]])));
+  empty = new Set(config.empty.map(fold));
+  names = new Map();
+  for (const [page, ...all] of config.names) {
+    const folded = [...new Set(all.map(fold))];
+    for (const name of folded) {
+      const known = names.get(name) ?? { page: "", others: new Set() };
+      known.page ||= page;
+      for (const other of folded) if (other !== name) known.others.add(other);
+      names.set(name, known);
     }
   }
-  const named = `${asked.replaceAll(" ", "-")}/`; // a page that has the query for its name
-  if (docs.some(({ location }) => location === named)) home = named;
-  return [[...ways].slice(0, 12), home];
-}
-
-/* The best of all ways to ask; what was typed counts most. What answers far worse than the best page
-   is left out, and nearly all where a word of the query is on no page: that is said instead. */
-function search(query) {
-  const [ways, home] = expandQuery(query);
-  const best = new Map();
-  ways.forEach(([way, wanted], index) => {
-    for (const group of rank(way, wanted)) {
-      const page = group.results[0].location.split("#")[0];
-      const score = group.score * (index ? 0.8 : 1) * (page === home ? 2 : 1);
-      if (score > (best.get(page)?.score ?? 0)) best.set(page, { ...group, score });
-    }
+  docs = entries.map((doc) => {
+    const { [doc.location]: asked = "" } = config.asked;
+    const heads = [doc.title, doc.title.split(/[:：]/)[0], ...asked.split("\n")];
+    const lines = [...new Set(heads.filter(Boolean).map(fold))];
+    const body = fold([doc.text, ...(doc.code ?? [])].join("\n"));
+    return { ...doc, page: doc.location.split("#")[0], body, lines, sizes: lines.map(measure) };
   });
-  const found = [...best.values()].sort((a, b) => b.score - a.score);
-  const unknown = [...ways.values()][0][1].filter((term) => !occurs(term));
-  const least = (found[0]?.score ?? 0) / 20;
-  const shown = found.filter(({ score }) => score >= least).slice(0, unknown.length ? 3 : Infinity);
-  return { items: shown.map(markResults), unknown: found.length ? unknown : [] };
+  const pages = new Map(docs.map(({ location, lines }) => [location, lines[0]]));
+  for (const doc of docs) doc.head = pages.get(doc.page) ?? "";
+  typical = docs.reduce((sum, { body }) => sum + body.length, 0) / docs.length;
+  corpus = docs.map(({ body, lines }) => [body, ...lines].join("\n")).join("\n");
 }
 
-function rank(query, wanted) {
-  if (!wanted.length) return [];
-  const patterns = wanted.map(pattern);
-  const together = pattern(query.trim().replace(/\s+/g, " "));
-  const phrase = new RegExp(together.source.replace(/ /g, "[\\s\\p{P}]+"), "giu");
-  const groups = new Map();
-  const counted = wanted.map(countTerm);
-  const weights = counted.map(({ weight }) => weight);
-  for (const [place, doc] of docs.entries()) {
-    const page = doc.location.split("#")[0];
-    const result = rate(
-      doc,
-      wanted,
-      counted.map(({ found }) => found[place]),
-      weights,
-      phrase,
-    );
-    if (!groups.has(page)) groups.set(page, { first: doc, results: [], score: 0 });
-    if (result) groups.get(page).results.push(result);
+/* What is written in several ways, in one: small letters, one script, no space between Chinese and
+   Latin, no hyphen between letters, no apostrophe, indices and powers as they are typed. */
+function fold(text) {
+  const plain = text
+    .toLowerCase()
+    .replace(/['’‘`]/g, "")
+    .replace(/[ₖ²ᵀ−]/g, (sign) => ({ ₖ: "_k", "²": "^2", ᵀ: "^t", "−": "-" })[sign])
+    .replace(/(?<=\p{L})[-–](?=\p{L})/gu, " ");
+  const one = scripts.size ? plain.replace(/\p{Script=Han}/gu, (c) => scripts.get(c) ?? c) : plain;
+  return one.replace(BORDER, "").trim();
+}
+
+/* How many words a line has that say something. */
+function measure(line) {
+  const latin = (line.match(/[^\s\p{Script=Han}]+/gu) ?? []).filter((word) => !empty.has(word));
+  return latin.length + (line.match(/\p{Script=Han}/gu) ?? []).length / 2;
+}
+
+/* --- what is looked for */
+
+const ENDING = /^(?:(.)?(?:ing|ed|er|ers))$|^(?:e|es|s|d|ed|ing|y|ies|ied|er|ers|ar)?$/;
+
+/* The part of an English word that its forms share: mask of masking, queri of queries. */
+function stem(word) {
+  if (!/^[a-z]{4,}$/.test(word)) return word;
+  const bare = word
+    .replace(/i[sz](?:ations?|ed|es?|ing|ers?)$/, "i")
+    .replace(/(?<=[a-z]{3})ing$|(?<=[a-z]{4})ed$|(?<=at)ions?$|(?<=[a-z]{3})ies$/, "")
+    .replace(/(?<=[a-z]{3}(?:s|x|ch))es$|(?<=[a-z]{3})(?<![aius])s$/, "");
+  if (bare !== word && /([^aeiouls])\1$/.test(bare)) return bare.slice(0, -1);
+  return bare.replace(/(?<=[a-z]{4})[ey]$|(?<=[a-z]{4})iv$/, "");
+}
+
+/* Whether what follows a term in a word is no more than an ending. A long term may begin a longer
+   word, and so may the last one, which is still being typed. */
+function isWhole(text, end, term) {
+  if (term.length > 4 || !/[a-z]$/.test(term)) return true;
+  let last = end;
+  while (last < end + 5 && /[a-z]/.test(text[last] ?? "")) last++;
+  const [matched, doubled] = ENDING.exec(text.slice(end, last)) ?? [null];
+  return matched !== null && (!doubled || doubled === term.at(-1));
+}
+
+/* Whether a place is inside a word or a number with a point. */
+function isInside(text, place) {
+  const before = text[place - 1];
+  if (before === ".") return /\d/.test(text[place - 2] ?? "");
+  return /[\p{L}\d]/u.test(before) && !HAN.test(before);
+}
+
+/* How often a term begins a word of a text; Chinese has no words to begin. */
+function count(text, term, open, most = Infinity) {
+  const isWord = /^[\p{L}\d]/u.test(term) && !HAN.test(term[0]);
+  let times = 0;
+  for (let at = text.indexOf(term); at >= 0 && times < most; ) {
+    const here = at;
+    at = text.indexOf(term, here + term.length);
+    if (isWord && here && isInside(text, here)) continue;
+    times += Number(open || !isWord || isWhole(text, here + term.length, term));
   }
-  const any = new RegExp(patterns.map(({ source }) => `(?:${source})`).join("|"), "giu");
-  const answers = [...groups.values()].filter(({ results }) => results.length);
-  for (const group of answers) {
+  return times;
+}
+
+/* Where a term stands: in which sections, how often, and in which lines of their heads. */
+const counts = new Map();
+function countTerm(term, open) {
+  const key = `${term}\n${open}`;
+  if (!counts.has(key)) {
+    if (counts.size > 2000) counts.clear();
+    const found = new Map();
+    docs.forEach(({ body, lines, head }, place) => {
+      const times = body.includes(term) ? count(body, term, open) : 0;
+      const hits = lines.map((line) => line.includes(term) && count(line, term, open, 1) > 0);
+      const above = head.includes(term) && count(head, term, open, 1) > 0;
+      if (times || above || hits.includes(true)) found.set(place, { times, hits, above });
+    });
+    counts.set(key, found);
+  }
+  return counts.get(key);
+}
+
+const occurs = (term) => corpus.includes(term) && count(corpus, term, true, 1) > 0;
+
+/* What a word costs in a cut: a word that occurs nowhere more than one that does. */
+function price(word) {
+  if (empty.has(word)) return 0.3;
+  if (names.has(word)) return 0.9;
+  if (word.length < 2) return 1.6;
+  if (word.length < 5 && corpus.includes(word)) return 1.1;
+  return word.length < 3 ? 2.2 : Infinity;
+}
+
+/* Chinese cut into names and words that occur, as few as possible. */
+function cutHan(text) {
+  const best = [{ cost: 0, words: [] }];
+  for (let end = 1; end <= text.length; end++) {
+    for (let start = Math.max(0, end - 8); start < end; start++) {
+      const word = text.slice(start, end);
+      const cost = best[start].cost + price(word);
+      if (cost >= (best[end]?.cost ?? Infinity)) continue;
+      best[end] = { cost, words: [...best[start].words, word] };
+    }
+  }
+  return best[text.length].words;
+}
+
+/* The words of a query. One that occurs nowhere gives way to its parts or to its beginning. */
+function cut(query) {
+  const pieces = query.match(PIECE) ?? [];
+  return pieces.flatMap((piece) => {
+    if (HAN.test(piece)) return cutHan(piece);
+    const word = piece.replace(/^["“”(]+(?=[^()]*$)|[?!.,;:"“”]+$/g, "");
+    if (!word || names.has(word) || occurs(stem(word))) return word || [];
+    const parts = word.match(/[\p{L}\d]+(?:_[\p{L}\d]+)*/gu) ?? [];
+    return (parts.length > 1 ? parts : (word.match(/[\p{L}\d]+/gu) ?? [])).map((part) => {
+      for (let end = part.length; end >= Math.max(5, part.length - 3); end--) {
+        if (occurs(part.slice(0, end))) return part.slice(0, end);
+      }
+      return part;
+    });
+  });
+}
+
+/* The terms of a query: names of several words first, then words; not those that say nothing, unless
+   there are no others. */
+function readTerms(query) {
+  const words = cut(query);
+  const found = [];
+  for (let start = 0; start < words.length; ) {
+    let end = Math.min(words.length, start + 5);
+    const join = () => fold(words.slice(start, end).join(" "));
+    while (end > start + 1 && !names.has(join())) end--;
+    found.push(makeTerm(join(), end - start, end === words.length));
+    if (isCompound(words.slice(start, start + 2))) {
+      const pair = words.slice(start, start + 2).join(" ");
+      if (end < start + 2) found.push({ ...makeTerm(pair, 2, false), isExtra: true });
+    }
+    start = end;
+  }
+  const telling = found.filter(({ name }) => !empty.has(name) && !/^[\d\p{P}]{1,2}$/u.test(name));
+  const terms = telling.length ? telling : found;
+  return [...new Map(terms.map((term) => [term.name, term])).values()];
+}
+
+/* Whether two words are also written as one: batch norm, flash attention. */
+function isCompound([one, other = ""]) {
+  const isLatin = !HAN.test(one + other);
+  return isLatin && one.length > 2 && other.length > 2 && occurs(one + other);
+}
+
+/* A term with its other names, where it stands, and what it weighs: a rare one says more. */
+function makeTerm(name, size, isLast) {
+  const others = [...(names.get(name)?.others ?? [])].filter((other) => other.length > 1);
+  if (size > 1) others.push(name.replaceAll(" ", ""));
+  const own = stem(name);
+  const found = new Map(countTerm(own, isLast));
+  for (const other of others) {
+    for (const [place, { times, hits, above }] of countTerm(other, false)) {
+      const known = found.get(place) ?? { times: 0, hits: hits.map(() => false), above: false };
+      found.set(place, {
+        times: known.times + times * OTHER,
+        hits: hits.map((hit, line) => known.hits[line] || (hit && OTHER)),
+        above: known.above || above,
+      });
+    }
+  }
+  const among = [...found.values()].filter(({ times, hits }) => times || hits.some(Boolean)).length;
+  const words = Math.max(size, HAN.test(name) ? name.length / 2 : 1);
+  const weight = Math.log(1 + docs.length / (1 + among)) * (1 + (words - 1) / 3);
+  const pages = new Set([...found.keys()].map((place) => docs[place].page));
+  return { name, own, others, found, among, weight, words, pages };
+}
+
+/* --- what answers */
+
+/* The best pages with their sections. What answers far worse than the best page is left out, and
+   nearly all where a word of the query is on no page: that is said instead. */
+function search(query) {
+  const asked = fold(query);
+  const terms = readTerms(asked);
+  if (!terms.length) return { items: [], unknown: [] };
+  const known = terms.filter(({ among }) => among > 0);
+  const unknown = terms.filter(({ among }) => !among).map(({ name }) => name);
+  const home = findHome(terms);
+  const groups = new Map();
+  docs.forEach((doc, place) => {
+    const { page } = doc;
+    if (!groups.has(page)) groups.set(page, { first: doc, results: [], score: 0 });
+    const result = rate(doc, place, terms, asked);
+    if (result) groups.get(page).results.push(result);
+  });
+  const any = makePattern(known);
+  const found = [...groups.entries()].filter(([, { results }]) => results.length);
+  for (const [page, group] of found) {
     group.results.sort((a, b) => b.score - a.score);
     // The best section decides; what else the page says of it decides between equals.
-    group.any = any;
     const rest = group.results.slice(1).reduce((sum, { score }) => sum + score, 0);
-    group.score = group.results[0].score + rest / 10;
+    group.any = any;
+    group.score = (group.results[0].score + rest / 30) * (page === home ? 2 : 1);
     if (!group.results.some(({ location }) => location === group.first.location)) {
       group.results.push({ ...group.first, text: "", score: 0, terms: {} });
     }
   }
-  return answers;
+  const best = found.map(([, group]) => group).sort((a, b) => b.score - a.score);
+  const least = (best[0]?.score ?? 0) / 20;
+  const shown = best.filter(({ score }) => score >= least).slice(0, unknown.length ? 3 : Infinity);
+  return { items: shown.map(markResults), unknown: best.length ? unknown : [] };
 }
 
-/* How well a section answers in which each term stands so many times, and what of it is shown; null
-   where none does. */
-function rate(doc, wanted, times, weights, phrase) {
-  let score = 0;
-  const own = !doc.location.includes("#"); // the heading of a page says more than one of a section
-  const hit = {};
-  times.forEach(([inText, inTitle], index) => {
-    hit[wanted[index]] = inText + inTitle > 0;
-    const length = Math.min(1, wanted[index].length / doc.title.length);
-    score += weights[index] * Math.log2(1 + inText);
-    if (inTitle) score += weights[index] * (6 + 6 * length) * (own ? 1.5 : 1);
-  });
-  if (!score) return null;
-  const sum = (all) => all.reduce((one, other) => one + other, 0);
-  const share = sum(weights.filter((_, index) => hit[wanted[index]])) / sum(weights);
-  score *= share ** 2;
-  if (wanted.length > 1) {
-    // The longer a phrase, the less it stands there by chance.
-    score += (`${doc.title}\n${doc.asked ?? ""}`.search(phrase) >= 0 ? 6 : 0) * wanted.length;
-    score += (doc.text.search(phrase) >= 0 ? 3 : 0) * wanted.length;
-  }
-  score *= doc.boost ?? 1;
-  return { ...doc, score, terms: hit };
+/* The page that defines a thing that is all of the query, or has the query for its name. */
+function findHome(terms) {
+  if (terms.length > 1) return "";
+  const named = `${terms[0].name.replaceAll(" ", "-")}/`;
+  if (docs.some(({ location }) => location === named)) return named;
+  return names.get(terms[0].name)?.page ?? "";
 }
+
+/* How well a section answers, and what of it is shown; null where it does not. A head that says just
+   what is asked weighs most: the title, or a question that people ask the section. */
+function rate(doc, place, terms, asked) {
+  const hit = {};
+  let score = 0;
+  let covered = 0;
+  let whole = 0;
+  const lines = doc.lines.map(() => ({ weight: 0, words: 0 }));
+  const length = 0.4 + (0.6 * doc.body.length) / typical;
+  for (const { name, found, weight, words, pages, isExtra } of terms) {
+    const { times = 0, hits = [], above = false } = found.get(place) ?? {};
+    const isHere = times > 0 || hits.some(Boolean);
+    if (times) score += (weight * times * 2.2) / (times + 1.2 * length);
+    if (above) score += weight * 0.8;
+    hits.forEach((share, line) => {
+      lines[line].weight += weight * Number(share);
+      lines[line].words += share && !isExtra ? words : 0;
+    });
+    if (isExtra) continue;
+    hit[name] = isHere;
+    whole += weight;
+    covered += weight * (isHere ? 1 : above ? 0.6 : pages.has(doc.page) ? 0.3 : 0);
+  }
+  if (!Object.values(hit).some(Boolean)) return null;
+  const heads = lines.map(({ weight, words }, line) => {
+    return weight * (0.4 + 0.6 * Math.min(1, words / Math.max(1, doc.sizes[line])));
+  });
+  score += HEAD * Math.max(...heads) * (doc.location.includes("#") ? 1 : 1.2);
+  score *= (covered / whole) ** 2;
+  if (terms.length > 1 || terms[0].words > 1) {
+    if (doc.lines.some((line) => line.includes(asked))) score += whole * 2;
+    else if (doc.body.includes(asked)) score += whole;
+  }
+  return { ...doc, score: score * (doc.boost ?? 1), terms: hit };
+}
+
+/* --- what is shown */
+
+/* What was looked for as a pattern: at the start of a word, spaces as you like, Chinese in any
+   script. */
+function makePattern(terms) {
+  const sources = terms
+    .flatMap(({ own, others }) => [own, ...others])
+    .map((term) => {
+      const escaped = term.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace(/ /g, "[\\s-]*");
+      const loose = escaped
+        .replace(/_k/g, "(?:_k|ₖ)")
+        .replace(/\\\^t/g, "(?:ᵀ|\\^t)")
+        .replace(/\\\^2/g, "(?:²|\\^2)")
+        .replace(BETWEEN, "\\s*")
+        .replace(/\p{Script=Han}/gu, (one) => `[${variants(one)}]`);
+      return /^[a-z\d]/.test(term) ? `(?<![a-z\\d])${loose}` : loose;
+    });
+  return new RegExp(sources.join("|") || "(?!)", "giu");
+}
+
+const variants = (one) => [...scripts].reduce((all, [c, f]) => (f === one ? all + c : all), one);
 
 /* The sections of a page as they are shown. */
 function markResults({ results, any }) {
-  return results.map(({ lower, text, ...one }) => ({
+  return results.map(({ body, lines, sizes, head, page, text, ...one }) => ({
     ...one,
     title: markMatches(one.title, any),
     text: one.score ? excerpt(text, any) : "",

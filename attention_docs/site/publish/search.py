@@ -66,11 +66,13 @@ class Vocabulary:
         names: known in all languages.
         forms: characters that count as one: the same in two scripts.
         asked: what people ask a section for, by its address.
+        empty: words of a question that say nothing of its subject.
     """
 
     names: Sequence[Names]
     forms: Sequence[str] = ()
     asked: Mapping[str, str] = field(default_factory=dict)
+    empty: Sequence[str] = ()
 
 
 class _Sections:
@@ -156,7 +158,7 @@ class _Sections:
     def _find_boost(self, tag: str, name: str) -> float | None:
         """What looks up, lists or repeats comes after what explains."""
         if not self.is_chapter:
-            return 0.5 if tag == "tr" else 0.2
+            return 0.25 if tag == "tr" else 0.2
         if name in BEHIND:
             return 0.2
         return 0.6 if name.startswith("exercise") else None
@@ -219,6 +221,6 @@ def build_index(lang: str, pages: Iterable[str], known: Vocabulary) -> str:
         "names": names,
         "forms": known.forms,
     }
-    config["asked"] = dict(known.asked)
+    config |= {"asked": dict(known.asked), "empty": known.empty}
     docs = ",\n".join(filter(None, pages))
     return f'{{"config":{json.dumps(config, ensure_ascii=False)},"docs":[\n{docs}\n]}}\n'

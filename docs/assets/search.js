@@ -142,6 +142,8 @@ function price(word) {
   if (empty.has(word)) return 0.3;
   if (names.has(word)) return 0.9;
   if (word.length < 2) return 1.6;
+  const isLong = word.length > 2; // a word of three does not begin or end with one that says nothing
+  if (isLong && (empty.has(word[0]) || empty.has(word.at(-1)))) return Infinity;
   if (word.length < 5 && corpus.includes(word)) return 1.1;
   return word.length < 3 ? 2.2 : Infinity;
 }

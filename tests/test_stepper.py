@@ -328,7 +328,7 @@ def test_nothing_shifts_and_nothing_sticks_out(visit, path, width):
             assert after["height"] == pytest.approx(before["height"], abs=0.1)  # pixels
         assert after["width"] == pytest.approx(before["width"], abs=0.1)
     assert tab.evaluate("document.documentElement.scrollWidth") == width
-    drawing = tab.locator(f"figure > .drawing:has({box})")
+    drawing = tab.locator(box).locator("xpath=..")
     assert drawing.evaluate("one => one.scrollWidth - one.clientWidth") == 0
     for control in controls.all():
         size = control.bounding_box()

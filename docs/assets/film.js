@@ -160,29 +160,26 @@
         step.classList.toggle("now", n === from || (share > 0 && n === from + 1));
         step.classList.toggle("read", n === Math.round(this.place));
       });
-      if (share) {
+      // A reader's edit may leave a block without a drawing.
+      if (share && pair.every(Boolean)) {
         this.change ??= new Change(...pair);
         this.change.show(share);
       }
-      const now = String(Math.round(this.place));
-      for (const button of this.root.querySelectorAll(".rail button"))
-        if (button.value === now) button.setAttribute("aria-current", "step");
-        else button.removeAttribute("aria-current");
+      const now = Math.round(this.place);
+      if (!this.rail) return;
+      this.rail.value = now;
+      const name = this.steps[now].querySelector(".said strong")?.textContent ?? now + 1;
+      this.rail.setAttribute("aria-valuetext", name);
     }
 
-    // Below the drawing a button for each step.
+    // Below the drawing a slider from step to step.
     addRail() {
-      const rail = document.createElement("div");
-      rail.className = "rail";
-      this.steps.forEach((step, n) => {
-        const button = document.createElement("button");
-        const name = step.querySelector(".said strong")?.textContent ?? String(n + 1);
-        Object.assign(button, { type: "button", value: n, title: name });
-        button.setAttribute("aria-label", name);
-        button.addEventListener("click", () => this.goTo(n));
-        rail.append(button);
-      });
-      this.root.append(rail);
+      this.rail = document.createElement("input");
+      const last = this.steps.length - 1;
+      Object.assign(this.rail, { type: "range", className: "rail", min: 0, max: last, step: 1 });
+      this.rail.setAttribute("aria-label", this.root.dataset.name);
+      this.rail.addEventListener("input", () => this.goTo(this.rail.valueAsNumber));
+      this.root.append(this.rail);
       this.show();
     }
 

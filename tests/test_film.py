@@ -16,8 +16,10 @@ from lxml import etree
 from attention_docs.figures import film_inputs, film_search
 from attention_docs.figures.search_film import WIDTH, spread
 from attention_docs.site.render.films import lay_out_films
+from attention_docs.softmax import softmax as package_softmax
 from tests.conftest import ROOT, each_language, needs_browser
 from tests.drawings import assert_text_fits
+from tests.exact import product, softmax, transpose
 from tests.test_browser import AXE, Visit, make_path
 
 SCRIPT = ROOT / "docs" / "assets" / "film.js"
@@ -32,26 +34,21 @@ WORDS, COMPONENTS = ["dog", "bites", "man"], ["living", "human", "action", "pain
 ASKER = 1
 
 
-def times(a: Any, b: Any) -> list[list[Any]]:
-    columns = list(zip(*b, strict=True))
-    return [[sum(x * y for x, y in zip(row, col, strict=True)) for col in columns] for row in a]
-
-
 def compute_by_hand() -> dict[str, Any]:
     """All tensors: whole numbers up to the scores, then 40 digits."""
-    with mpmath.workdps(40):
-        keys, queries, values = (times(X, w) for w in (W_K, W_Q, W_V))
-        scores = times(queries, list(zip(*keys, strict=True)))
-        powers = [[mpmath.exp(s) for s in row] for row in scores]
-        weights = [[p / sum(row) for p in row] for row in powers]
-        weighted = [
+    keys, queries, values = (product(X, w) for w in (W_K, W_Q, W_V))
+    scores = product(queries, transpose(keys))
+    weights = [softmax(row) for row in scores]
+    return {
+        **{"keys": keys, "queries": queries, "values": values, "scores": scores},
+        "powers": [[mpmath.exp(s) for s in row] for row in scores],
+        "weights": weights,
+        "weighted": [
             [[a * v for v in value] for a, value in zip(row, values, strict=True)]
             for row in weights
-        ]
-        outputs = times(weights, values)
-    names = ["keys", "queries", "values", "scores", "powers", "weights", "weighted", "outputs"]
-    found = [keys, queries, values, scores, powers, weights, weighted, outputs]
-    return dict(zip(names, found, strict=True))
+        ],
+        "outputs": product(weights, values),
+    }
 
 
 BY_HAND = compute_by_hand()
@@ -280,12 +277,10 @@ def go(tab: Any, step: int) -> float:
 @each_language
 def test_three_states_are_those_of_the_package(lang: str, visit: Visit) -> None:
     """At the scores, the weights and the output; by `attention`'s own softmax, not by this film."""
-    from attention_docs.softmax import softmax
-
     tab = open_film(visit, lang, reduced_motion="reduce")
     keys, query = np.array(X) @ np.array(W_K), (np.array(X) @ np.array(W_Q))[ASKER]
     scores = keys @ query
-    weights = softmax(scores.astype(float))
+    weights = package_softmax(scores.astype(float))
     output = weights @ (np.array(X) @ np.array(W_V))
     assert go(tab, 3) == 3
     assert [float(one[0]) for one in tab.evaluate(SEEN, r"s\dt")] == scores.tolist()

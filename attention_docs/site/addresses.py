@@ -6,6 +6,8 @@ import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+BANKS = "banks"  # the folder of questions for learning platforms
+
 
 @dataclass(frozen=True)
 class Addresses:

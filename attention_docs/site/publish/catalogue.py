@@ -8,14 +8,13 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from attention_docs.locales import Locale
-from attention_docs.site.addresses import Addresses, make_relative
+from attention_docs.site.addresses import BANKS, Addresses, make_relative
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Box
 from attention_docs.site.run.imports import Modules
 
 MARKDOWN = "index.html.md"  # the name that llmstxt.org gives to the copy of a page at ".../"
 ZIP = "attention-docs.zip"
-BANKS = "banks"  # the folder of questions for learning platforms
 GAP = ' <span aria-hidden="true">·</span> '
 
 

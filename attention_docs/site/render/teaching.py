@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from attention_docs.site.publish.catalogue import BANKS
+from attention_docs.site.addresses import BANKS
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.passage import Passage
 from attention_docs.site.render.assembled_page import AssembledPage

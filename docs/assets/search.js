@@ -80,7 +80,7 @@ const ENDING = /^(?:(.)?(?:ing|ed|er|ers))$|^(?:e|es|s|d|ed|ing|y|ies|ied|er|ers
 function stem(word) {
   if (!/^[a-z]{4,}$/.test(word)) return word;
   const bare = word
-    .replace(/i[sz](?:ations?|ed|es?|ing|ers?)$/, "i")
+    .replace(/(?<=[a-z]{3})i[sz](?:ations?|ed|es?|ing|ers?)$/, "i")
     .replace(/(?<=[a-z]{3})ing$|(?<=[a-z]{4})ed$|(?<=at)ions?$|(?<=[a-z]{3})ies$/, "")
     .replace(/(?<=[a-z]{3}(?:s|x|ch))es$|(?<=[a-z]{3})(?<![aius])s$/, "");
   if (bare !== word && /([^aeiouls])\1$/.test(bare)) return bare.slice(0, -1);

@@ -60,7 +60,6 @@ OPTIONS = {  # of each kind of box, all of them; `*` stands for anything
     "asks": {},
     "recall": {"id": "*", "see": "*"},
     "guess": {"id": "*"},
-    "film": {"id": "*"},
     "hint": {},
     "answer": {},
 }

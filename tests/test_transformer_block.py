@@ -1223,7 +1223,7 @@ def test_a_neuron(chapter: Page) -> None:
         "November, December, October, February, March, January, April, August, September, June, "
         "July, May",
         f"{1536 * 30:,}",
-        *(f"{min(lost):.0f}", f"{max(lost):.0f}", f"{moved:.3f}"),
+        *(f"{min(lost):.0f}", f"{max(lost):.0f}", f"{moved:.4f}"),
     ]
 
 

@@ -25,7 +25,7 @@ from tests.conftest import (
 from tests.test_search import search
 
 CHAPTERS = sorted(path.stem for path in (ROOT / "docs" / "listings").glob("*.py"))
-WEIGHT = 210 * 1024  # bytes of a chapter's first view, compressed
+WEIGHT = 214 * 1024  # bytes of a chapter's first view, compressed
 BEGINNINGS = 300 * 1024  # the same of what a model was measured to write, which comes after it
 
 Visit = Callable[..., Any]
@@ -268,7 +268,7 @@ MISPLACED = """() => {
 }"""
 
 
-MOST_CONTROLS = 15  # of a chapter, outside of its figures, before a reader comes near or opens one
+MOST_CONTROLS = 16  # of a chapter, outside of its figures, before a reader comes near or opens one
 # A guess belongs to the figure that follows it, and the questions at the end are one list.
 
 
@@ -473,7 +473,7 @@ SHOWN = """() => [...document.fonts].every((font) => font.display === "swap") &&
     (one) => one.checkVisibility({ opacityProperty: true, visibilityProperty: true }))"""
 
 
-FOUND = """() => [...document.querySelectorAll("article > :is(h2, details)")]
+FOUND = """() => [...document.querySelectorAll("article > :is(h2, details:has(summary > strong))")]
   .filter((one) => one.checkVisibility())
   .map((one) => (one.matches("h2") ? one : one.querySelector("summary > strong")).textContent)"""
 

@@ -1210,7 +1210,7 @@ def test_a_neuron(chapter: Page) -> None:
     rows = chapter.table("neuron")
     assert [row[""] for row in rows] == [one["text"] for one in NEURON["texts"]]
     for name, wanted in (
-        ("activity", [one["activity"][-1] for one in NEURON["texts"]]),
+        ("active", [one["activity"][-1] for one in NEURON["texts"]]),
         ("a month next", [one["months"] for one in NEURON["texts"]]),
         ("without the neuron", [one["cut"] for one in NEURON["texts"]]),
     ):

@@ -333,14 +333,14 @@ def _find_reason(got: Any, wanted: Any, changes: bool) -> Wording | None:
 
 
 def _find_mistake(wrong: Sequence[tuple[tuple[Any, ...], Any]], task: Task) -> str | None:
-    """The mistake that gives what is wrong here, on half of what is wrong or more."""
+    """The mistake that gives what is wrong here, on a third of what is wrong or more."""
     shares = {}
     for why, mistake in task.mistakes.items():
         function = detach(mistake)
         alike = [_agree(got, _try(function, arguments)) for arguments, got in wrong]
         shares[why] = sum(alike) / len(alike) if alike[0] else 0
     best = max(shares, key=lambda why: shares[why])
-    return best if shares[best] >= 1 / 2 else None
+    return best if shares[best] >= 1 / 3 else None
 
 
 def _try(mistake: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:

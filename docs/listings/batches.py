@@ -397,7 +397,7 @@ writing = Task(
             lambda s: np.tril(np.ones((len(s), 1), dtype=bool) & (s > 0))
         ),
     },
-    draw=lambda rng: (np.repeat(rng.permutation([0, 3, 41, 8]), rng.integers(2, 6, size=4)),),
+    draw=lambda rng: (np.repeat(rng.permutation([0, 3, 41, 8]), rng.integers(2, 6, 4, np.intp)),),
 )
 judge(your_mask, writing)
 # --8<-- [end:writing-checks]

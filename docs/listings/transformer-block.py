@@ -254,7 +254,7 @@ lost = [100 * (1 - one["cut"] / one["months"]) for one in due]  # percent
 moved = max(abs(p - one["months"]) for one in due for p in one["others cut"])
 table(
     [[one["activity"][-1], one["months"], one["cut"]] for one in neuron["texts"]],
-    columns=["activity", "a month next", "without the neuron"],
+    columns=["active", "a month next", "without the neuron"],
     index=[one["text"] for one in neuron["texts"]],
     spec=[".2f", ".4f", ".4f"],
 )

@@ -138,10 +138,13 @@ def _make_cell(assembled: AssembledPage, number: int) -> dict[str, Any]:
 def _find_owner(assembled: AssembledPage, value: Value) -> int:
     """The block after which a browser computes a value, an earlier one if this one needs torch."""
     used, _ = find_names(value.expression)
-    number = value.after
-    while number and (block := assembled.page.blocks[number - 1]).id in assembled.torch_blocks:
-        number = 0 if used & find_names(block.code)[1] else number - 1  # what it sets is unknown
-    return number or value.after
+    above = assembled.page.blocks[: value.after]
+    if any(used & find_names(one.code)[1] for one in above if one.id in assembled.torch_blocks):
+        return value.after  # what a block with torch sets is unknown in a browser
+    return next(
+        (n for n in range(value.after, 0, -1) if above[n - 1].id not in assembled.torch_blocks),
+        value.after,
+    )
 
 
 def _collect_strings(page: Page) -> dict[str, str]:

@@ -478,7 +478,7 @@ function filterLists() {
         const below = [];
         let next = heading.nextElementSibling;
         for (; next && !next.matches("h2"); next = next.nextElementSibling) below.push(next);
-        heading.hidden = below.every((one) => one.hidden || !one.matches("details"));
+        heading.hidden = below.every((one) => one.hidden || !one.matches("details.fold"));
         for (const one of below) if (one.matches("p")) one.hidden = heading.hidden;
       }
       const found = words.filtered.replace("{}", left).replace("{}", rows.length);

@@ -319,6 +319,7 @@ def test_a_text_is_made_of_words_that_are_a_press_away(
     stop = knob["names"][16]
     first, verb, second = knob["names"][0], knob["names"][10], knob["names"][3]
     field.fill(f"{first.upper()} {verb}{stop}")
+    page.wait_until_settled()
     for word in (second, verb, stop, first):
         page.tab.locator("#knobs-hook .live-chip").get_by_text(word, exact=True).click()
     assert field.input_value() == f"{first.upper()} {verb}{stop} {second} {verb} {stop} {first}"

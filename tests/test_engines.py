@@ -98,6 +98,19 @@ class Reader(NamedTuple):
             time.sleep(0.1)
         return found
 
+    def press(self, selector: str) -> None:
+        """Press an element; again while the page still moves beneath it."""
+        from selenium.common.exceptions import ElementNotInteractableException
+
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return self.find(selector).click()  # type: ignore[no-any-return]
+            except ElementNotInteractableException:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.1)
+
     def list_faults(self) -> list[str]:
         """What went wrong in the page that is open."""
         time.sleep(0.2)
@@ -213,7 +226,7 @@ def test_a_page_answers(reader: Reader) -> None:
     for answer, wanted in (("1, 1, 1", "wrong"), (read_answer(reader, exercise), "right")):
         reader.ask("arguments[0].value = ''", field)
         field.send_keys(answer)
-        reader.find(f"{exercise} form.asks button").click()
+        reader.press(f"{exercise} form.asks button")
         reader.wait(f"{verdict} === arguments[0]", wanted)
 
     reader.open("/eight-steps/")
@@ -311,7 +324,7 @@ FORGET = """return navigator.serviceWorker.getRegistrations()
 def edit(reader: Reader, block: str, line: str) -> None:
     """Add a line to a block."""
     reader.ask("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    reader.find(f'.block[data-block="{block}"] .live-edit').click()
+    reader.press(f'.block[data-block="{block}"] .live-edit')
     field = reader.find(f'.block[data-block="{block}"] textarea')
     reader.ask(
         "const [field, line] = arguments; field.value += `\\n${line}`;"
@@ -390,7 +403,7 @@ def test_an_own_sentence_is_read(reader: Reader) -> None:
     reader.open("/encoders/?sentence")  # not as a browser has kept it, without the recorder
     field = reader.find("form.own-sentence input")
     reader.ask("arguments[0].value = 'Dogs bite, cats do not.'", field)
-    reader.find("form.own-sentence [type=submit]").click()
+    reader.press("form.own-sentence [type=submit]")
     words = "return [...document.querySelectorAll('.sentence-words button')]"
     tokens = reader.wait(
         f"const all = (() => {{ {words}.map((one) => one.textContent); }})();"

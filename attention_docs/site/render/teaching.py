@@ -201,7 +201,7 @@ def link_place(place: str, chapters: Chapters) -> str:
     if name.startswith(OUTPUT):
         block, _ = chapters.find_block(slug, name.removeprefix(OUTPUT))
         title = page.titles.get(page.find_section(block.line), page.title)
-        label = f"{chapters.locale['site']['teaching']['figure']} {title}"
+        label = f"{chapters.locale['site']['teaching']['figure']}{title}"
         folder = "" if slug == HOME else f"{slug}/"
         return f'<a href="../{folder}index.html#{name}">{label}</a>'
     kinds = {one.id: one.kind for one in page.passages if one.id}

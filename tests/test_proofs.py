@@ -250,9 +250,9 @@ def test_coq_lines_stand_below_the_lines_of_the_derivation(site):
         tree = parse_page((site if lang == LANGUAGES[0] else site / lang) / "scaling")
         shown = tree.xpath("//*[contains(@class, 'formula')]//code[@class='coq']")
         assert sorted(one.text_content() for one in shown) == sorted(lines)
-        assert len(shown) == 12
+        assert len(shown) == 18
         rows = [one for one in shown if one.getparent().get("class") == "step"]
-        assert [len(one.getparent().find_class("coq")) for one in rows] == [1] * 10
+        assert [len(one.getparent().find_class("coq")) for one in rows] == [1] * 16
         assert tree.xpath("//label[@class='coq-switch']/input[@type='checkbox']")
 
 

@@ -1,4 +1,5 @@
 (* Maps over several layers, and maps that give the same output. *)
+From Coquelicot Require Import Coquelicot.
 From Attention Require Import Basics.
 
 (* A map of n tokens: each of its rows is a distribution *)
@@ -20,12 +21,11 @@ Proof. intros H i I. destruct (H i I) as [P S]. unfold with_residual. split.
   - intros j J. pose proof (P j J). pose proof (one_if_nonneg i j). lra.
   - rewrite sum_div, sum_plus, S, one_if_sum by exact I. lra. Qed.
 
-Theorem rollout_first : forall (n L : nat) (A : nat -> matrix) (eps : R), 0 <= eps ->
+Lemma rollout_bound n L (A : nat -> matrix) eps : 0 <= eps ->
   (forall l, (l < L)%nat -> is_map n (A l) /\ A l O O = 1) ->
   (forall l i, (l < L)%nat -> (i < n)%nat -> eps <= A l i O) ->
-  is_map n (rollout n A L)
-  /\ forall i, (i < n)%nat -> 1 - (1 - eps / 2) ^ L <= rollout n A L i O.
-Proof. intros n L A eps E. induction L as [|L IH]; intros M F.
+  is_map n (rollout n A L) /\ forall i, (i < n)%nat -> 1 - (1 - eps / 2) ^ L <= rollout n A L i O.
+Proof. intro E. induction L as [|L IH]; intros M F.
   - split.
     + intros i I. split; [intros; apply one_if_nonneg|apply one_if_sum, I].
     + intros i I. simpl. pose proof (one_if_nonneg i 0). lra.
@@ -73,6 +73,18 @@ Proof. intros n L A eps E. induction L as [|L IH]; intros M F.
       { unfold W', with_residual. pose proof (F L i ltac:(lia) I). pose proof (one_if_nonneg i 0). lra. }
       assert (V : (1 - eps / 2) ^ L * (1 - W' i O) <= (1 - eps / 2) ^ L * (1 - eps / 2)) by (apply Rmult_le_compat_l; lra).
       lra. Qed.
+
+Theorem rollout_first : forall (n L : nat) (A : nat -> matrix) (eps : R), 0 <= eps ->
+  (forall l, (l < L)%nat -> is_map n (A l) /\ A l O O = 1) ->
+  (forall l i, (l < L)%nat -> (i < n)%nat -> eps <= A l i O) ->
+  is_map n (rollout n A L)
+  /\ (forall i, (i < n)%nat -> 1 - (1 - eps / 2) ^ L <= rollout n A L i O)
+  /\ (0 < eps <= 1 -> is_lim_seq (fun l => 1 - (1 - eps / 2) ^ l) 1).
+Proof. intros n L A eps E M F.
+  destruct (rollout_bound n L A eps E M F) as [D B]. split; [exact D|split; [exact B|]]. intro e1.
+  assert (G : is_lim_seq (fun l => 1 - (1 - eps / 2) ^ l) (1 - 0)).
+  { apply is_lim_seq_minus'; [apply is_lim_seq_const|]. apply is_lim_seq_geom. rewrite Rabs_pos_eq; lra. }
+  rewrite Rminus_0_r in G. exact G. Qed.
 
 (* Two rows of weights, and values of d components: the difference counts *)
 Theorem same_output : forall (n d : nat) (a b : vector) (V : matrix),

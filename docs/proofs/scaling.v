@@ -36,16 +36,29 @@ Proof. intro A1.
   apply (A1 (fun q => q i * q j) (fun k => k i * k j)).                         (* cell: 1 *)
 Qed.
 
-Lemma square_of_dot P d q k : independent P q k ->
+Lemma variance_of_dot P d q k : E P (fun w => dot d (q w) (k w)) = 0 ->
+  Var P (fun w => dot d (q w) (k w)) = E P (fun w => dot d (q w) (k w) * dot d (q w) (k w)).
+Proof. intro M.
+  transitivity (E P (fun w => dot d (q w) (k w) * dot d (q w) (k w)) - 0 * 0); [rewrite Var_moments, M; reflexivity|]. (* square: 1 *)
+  ring.
+Qed.
+
+Lemma square_of_dot P d (q k : nat -> vector) :
   E P (fun w => dot d (q w) (k w) * dot d (q w) (k w))
-  = sum d (fun i => sum d (fun j => E P (fun w => q w i * q w j) * E P (fun w => k w i * k w j))).
-Proof. intro A1.
+  = sum d (fun i => sum d (fun j => E P (fun w => q w i * q w j * (k w i * k w j)))).
+Proof.
   transitivity (E P (fun w => sum d (fun i => sum d (fun j => q w i * k w i * (q w j * k w j))))); (* square: 2 *)
     [apply E_ext; intro w; apply sum_product|].                                 (* square: 2 *)
   transitivity (sum d (fun i => sum d (fun j => E P (fun w => q w i * q w j * (k w i * k w j))))); (* square: 3 *)
     [rewrite E_sum; apply sum_ext; intros i _; rewrite E_sum; apply sum_ext; intros j _; apply E_ext; intro w; ring|]. (* square: 3 *)
-  apply sum_ext; intros i _; apply sum_ext; intros j _; apply cell, A1.
+  reflexivity.
 Qed.
+
+Lemma square_by_cells P d q k : independent P q k ->
+  E P (fun w => dot d (q w) (k w) * dot d (q w) (k w))
+  = sum d (fun i => sum d (fun j => E P (fun w => q w i * q w j) * E P (fun w => k w i * k w j))).
+Proof. intro A1. rewrite square_of_dot.
+  apply sum_ext; intros i _; apply sum_ext; intros j _; apply cell, A1. Qed.
 
 Lemma off_diagonal P d q i j : mean_zero P d q -> uncorrelated P d q ->
   (i < d)%nat -> (j < d)%nat -> i <> j -> E P (fun w => q w i * q w j) = 0.
@@ -61,6 +74,21 @@ Proof. intros A2 A3 I.
   transitivity (1 + 0 * 0); [rewrite (A3 i I), (A2 i I); reflexivity|ring].     (* on-diagonal: 2 *)
 Qed.
 
+(* What stands off the diagonal is 0, since one of its factors is. *)
+Lemma only_diagonal P d q k : mean_zero P d q -> mean_zero P d k ->
+  uncorrelated P d q \/ uncorrelated P d k ->
+  sum d (fun i => sum d (fun j => E P (fun w => q w i * q w j) * E P (fun w => k w i * k w j)))
+  = sum d (fun i => E P (fun w => q w i * q w i) * E P (fun w => k w i * k w i)).
+Proof. intros Mq Mk A4. apply sum_ext. intros i I.
+  set (c := E P (fun w => q w i * q w i) * E P (fun w => k w i * k w i)).
+  rewrite (sum_ext d _ (fun j => if Nat.eqb i j then c else 0)).
+  { apply (sum_one d i (fun _ => c)), I. }
+  intros j J. destruct (Nat.eqb i j) eqn:D.
+  - apply Nat.eqb_eq in D. subst j. reflexivity.
+  - apply Nat.eqb_neq in D. destruct A4 as [A4|A4].
+    + rewrite (off_diagonal P d q i j Mq A4 I J D). ring.
+    + rewrite (off_diagonal P d k i j Mk A4 I J D). ring. Qed.
+
 (* Under A1 to A4 a score has mean 0 and variance d; A4 is needed for the query or for the key. *)
 Theorem variance : forall (P : space) (d : nat) (q k : nat -> vector),
   independent P q k ->
@@ -68,19 +96,21 @@ Theorem variance : forall (P : space) (d : nat) (q k : nat -> vector),
   variance_one P d q -> variance_one P d k ->
   uncorrelated P d q \/ uncorrelated P d k ->
   E P (fun w => dot d (q w) (k w)) = 0 /\ Var P (fun w => dot d (q w) (k w)) = INR d.
-Proof. intros P d q k A1 Mq Mk Vq Vk A4.
+Proof. intros P d q k A1 A2q A2k A3q A3k A4.
   assert (M : E P (fun w => dot d (q w) (k w)) = 0) by (apply mean_is_zero; assumption).
   split; [exact M|].
-  transitivity (E P (fun w => dot d (q w) (k w) * dot d (q w) (k w)) - 0 * 0); [rewrite Var_moments, M; reflexivity|]. (* square: 1 *)
-  rewrite square_of_dot by exact A1.
-  rewrite (sum_ext d _ (fun _ => 1)); [rewrite sum_const; ring|]. intros i I.   (* row i of the table *)
-  rewrite (sum_ext d _ (fun j => if Nat.eqb i j then 1 else 0)); [apply sum_one, I|]. intros j J.
-  destruct (Nat.eqb i j) eqn:D.
-  - apply Nat.eqb_eq in D. subst j.
-    rewrite (on_diagonal P d q i Mq Vq I), (on_diagonal P d k i Mk Vk I). ring.
-  - apply Nat.eqb_neq in D. destruct A4 as [A4|A4].
-    + rewrite (off_diagonal P d q i j Mq A4 I J D). ring.
-    + rewrite (off_diagonal P d k i j Mk A4 I J D). ring. Qed.
+  transitivity (E P (fun w => dot d (q w) (k w) * dot d (q w) (k w)));                            (* variance-proof: 1 *)
+    [apply variance_of_dot, M|].                                                                  (* variance-proof: 1 *)
+  transitivity (sum d (fun i => sum d (fun j => E P (fun w => q w i * q w j * (k w i * k w j))))); (* variance-proof: 2 *)
+    [apply square_of_dot|].                                                                       (* variance-proof: 2 *)
+  transitivity (sum d (fun i => sum d (fun j => E P (fun w => q w i * q w j) * E P (fun w => k w i * k w j)))); (* variance-proof: 3 *)
+    [apply sum_ext; intros i _; apply sum_ext; intros j _; apply cell, A1|].                      (* variance-proof: 3 *)
+  transitivity (sum d (fun i => E P (fun w => q w i * q w i) * E P (fun w => k w i * k w i)));    (* variance-proof: 4 *)
+    [apply (only_diagonal P d q k A2q A2k A4)|].                                                  (* variance-proof: 4 *)
+  transitivity (sum d (fun i => 1 * 1));                                                          (* variance-proof: 5 *)
+    [apply sum_ext; intros i I; rewrite (on_diagonal P d q i A2q A3q I), (on_diagonal P d k i A2k A3k I); reflexivity|]. (* variance-proof: 5 *)
+  rewrite sum_const; ring.                                                                        (* variance-proof: 6 *)
+Qed.
 
 Lemma Var_scaled P X c : Var P (fun w => c * X w) = c * c * Var P X.            (* rule 4 *)
 Proof. unfold Var. rewrite E_scal. etransitivity; [|apply E_scal]. apply E_ext. intro. ring. Qed.
@@ -166,7 +196,7 @@ Proof. intros P d q k mq mk sq sk A1 Cq Ck Hq Hk.
   - rewrite E_scal. unfold dot. rewrite E_sum.
     rewrite (sum_ext d _ (fun _ => sq * sq + mq * mq)) by (intros i I; apply Sq, I).
     rewrite sum_const. ring.
-  - rewrite Var_moments, square_of_dot, mean_of_dot by exact A1.
+  - rewrite Var_moments, square_by_cells, mean_of_dot by exact A1.
     rewrite (sum_ext d (fun i => E P (fun w => q w i) * _) (fun _ => mq * mk)).
     2:{ intros i I. destruct (Hq i I) as [-> _]. destruct (Hk i I) as [-> _]. reflexivity. }
     rewrite sum_const.
@@ -238,7 +268,7 @@ Theorem after_layernorm : forall (P : space) (d : nat) (q k : nat -> vector), (2
 Proof. intros P d q k D A1 Nq Nk Oq Ok. apply le_INR in D as D'. simpl in D'.
   destruct (moments_of_normalised P d q D Oq Nq) as (Q1 & Q2 & Q3).
   destruct (moments_of_normalised P d k D Ok Nk) as (K1 & K2 & K3).
-  rewrite Var_moments, mean_of_dot, square_of_dot by exact A1.
+  rewrite Var_moments, mean_of_dot, square_by_cells by exact A1.
   rewrite (sum_zero d (fun i => E P (fun w => q w i) * _)) by (intros i I; rewrite Q1 by exact I; ring).
   rewrite (sum_ext d _ (fun _ => 1 + (INR d - 1) * (-1 / (INR d - 1) * (-1 / (INR d - 1))))).
   - rewrite sum_const. field. lra.

@@ -11,6 +11,7 @@ const SUPERSCRIPT = /[⁺⁻⁰¹²³⁴-⁹]+/g;
 const FRACTION = /[¼-¾⅐-⅞]/g;
 const WRAPPERS = "array|asarray|tensor|size|list|tuple|float(?:16|32|64)?|int(?:32|64)?";
 const RULES = [
+  [/^\s*(["'“`]|\*\*?)(.*?)(?:["'”`]|\*\*?)\s*$/s, "$2"],
   // signs
   [/[−–—‐‑‒]/g, "-"],
   [/[×·⋅∙•∗✕]/g, "*"],
@@ -23,13 +24,13 @@ const RULES = [
   [/\.{3,}/g, "…"],
   // TeX
   [/\\\\/g, ";"],
-  [/&/g, ","],
+  [/&(?=.*\\end)/gs, ","],
   [/\$|\\[()[\],;:! ]|\\(?:left|right|[bB]ig+|quad|displaystyle)(?![a-z])/g, " "],
   [/\\begin\s*\{[a-z]*\}/gi, "["],
   [/\\end\s*\{[a-z]*\}/gi, "]"],
   [/\\[dt]?frac\s*(\d)\s*(\d)/g, "frac{$1}{$2}"],
   [/\\[dt]frac/g, "frac"],
-  [/\\(?:mathrm|mathit|text|operatorname)\s*\{([^{}]*)\}/g, "$1"],
+  [/\\(?:mathrm|mathit|text|operatorname|boxed)\s*\{([^{}]*)\}/g, "$1"],
   [/\\(?:times|cdot)(?![a-z])/g, "*"],
   [/\\approx(?![a-z])/g, "≈"],
   [/\\(?=[a-z%{}])/gi, ""],
@@ -38,15 +39,22 @@ const RULES = [
   [/(?<![a-z])(?:np|numpy|math|torch|fractions)\./gi, ""],
   [new RegExp(`(?<![a-z])(?:${WRAPPERS})(?=\\s*\\()`, "gi"), ""],
   [/(?<=\d)_(?=\d)/g, ""],
-  // words around it: "x = 3", "a_1 = 2, a_2 = 3", "shape: 2, 3", "about 3", "7 and 9", "[1, 2]."
-  [/(?<=^|[,;])\s*\p{L}[\p{L}\d_]*\s*=/gu, " "],
-  [/^(?!\s*[-+]?[\d.]+\s*[=≈≃∼~])(?:.*[^!<>])?[=≈≃∼~]/s, ""], // "6 = 8" is no answer
-  [/^[\p{L}\s]*:/u, ""],
-  [/^\s*(?:about|approx(?:imately)?\.?|ca\.?|roughly|大?约|大?約)(?=[\s\d-])/i, ""],
-  [/(?<=[\d\])%]\s*),?\s*(?:and|和)(?=\s*[\d[(])/gi, ", "],
-  [/(?:minus|负|負)(?=\s*\d)/gi, "-"],
+  // words that stand for signs
+  [/^\s*(?:=>|->|[→⇒∴])/, ""],
+  [/^\s*(?:yes|no|对|對|是的)\s*[,:]/i, ""],
+  [/==|[≈≃≅∼~]/g, "="],
+  [/(?<![a-z])or so[\s.]*$|差不多/gi, " about "],
+  [/(?<=(?<![a-z])(?:approx|ca|resp))\./gi, ""],
+  [/(?<=\p{L})\.(?:shape|size)(?![a-z])/gu, ""],
+  [/,?\s*(?<![a-z])(?:or|i\.?e\.?|that is|namely)(?![a-z])[,:]?/gi, " = "],
+  [/,?\s*(?:或者?|也?即|也就)是?/g, " = "],
+  [/(?<=[(])\s*=/g, ""],
+  [/(?<=[\d\])}%]\s*),?\s*(?:(?:and|&)(?![a-z])|[和与與])/gi, ", "],
+  [/(?:minus|negative|负|負)(?=\s*[\d.])/gi, "-"],
+  [/(?<=\d)\s+by\s+(?=\d)/gi, " * "],
   [/(?<=\])\s*\^?\s*\{?T(?:op)?\}?\s*$/i, ""],
-  [/per ?cent/gi, "%"],
+  [/per ?cent(?![a-z])/gi, "%"],
+  [/百分之\s*([\d.]+)/g, "$1%"],
   [/\s*\.?\s*$/, ""],
 ];
 
@@ -58,11 +66,14 @@ function simplify(text) {
   return RULES.reduce((changed, [from, to]) => changed.replace(from, to), plain);
 }
 
-/* What a text may mean besides: a comma between digits, a cross between sizes, "cos 1/5". */
+/* What a text may mean besides: a comma between digits, a cross between sizes, "MB" as the unit
+   that is asked for, "2/3, about 0.667", "cos 1/5". */
 const OTHERWISE = [
   (text) => text.replace(THOUSANDS, (digits) => digits.replace(/\D/g, "")),
   (text) => (mayBeDecimal(text) ? text.replace(/(?<=\d),(?=\d)/g, ".") : text),
-  (text) => (/^[\d\s()[\]*x]*\d[\s()[\]]*$/i.test(text) ? text.replace(/[*x]/gi, ",") : text),
+  (text) => (/[-+/^%√.]/.test(text) ? text : text.replace(/(?<=\d\s*)[*x](?=\s*\d)/gi, ",")),
+  (text) => text.replace(/(?<=\d\s*)[kmg]b(?![a-z])/gi, " bytes"),
+  (text) => text.replace(/,\s*(?==|about|approx|roughly|大?[约約])/gi, " = "),
   (text) => text.replace(/(ln|log|exp|cos|sin|tan)\s+([\d.]+\/[\d.]+)/g, "$1($2)"),
 ];
 const THOUSANDS = /(?<![\d.,])[1-9]\d{0,2}([,'’ ])\d{3}(?:\1\d{3})*(?!\d)/g;
@@ -87,24 +98,27 @@ const SCALES = {
 };
 const NAMES = [CONSTANTS, FUNCTIONS, SCALES].flatMap(Object.keys).concat(...QUOTIENTS);
 const NAME = NAMES.sort((a, b) => b.length - a.length).join("|");
+const LATIN = String.raw`(?:(?!\p{Script=Han})\p{L})`;
 const NUMERAL = String.raw`(?:\d+(?:\.\d*)?|\.\d+)`;
 const TOKEN = new RegExp(
-  String.raw`(\s*)(?:(${NUMERAL})(e[-+]?\d+)?(…?)|(${NAME})(?![a-z])|(\p{L}+)|([-+*/^()[\]{},;]))`,
+  [
+    String.raw`(?<space>\s*)(?:(?<digits>${NUMERAL})(?<power>e[-+]?\d+)?(?<open>…?)`,
+    String.raw`(?<name>${NAME})(?![a-z]|_)`,
+    String.raw`(?<word>\p{Script=Han}+|${LATIN}+(?:['’-]${LATIN}+)*(?:_?\d+|_\{[^{}]*\}|_${LATIN}+)?)`,
+    "(?<sign>[-+*/^()[\\]{},;=:|‖]))",
+  ].join("|"),
   "iuy",
 );
-// One word behind all the rest, which is no number of its own.
-const UNIT =
-  /^(?!.*[百十分负])(?!hundred|trillion|dozen|squared|cubed|minus|plus|ppm|hal[fv]|third|quarter|tenth)(?:[a-z]{2,}|\p{Script=Han}+)$/iu;
 const PLAIN = new RegExp(String.raw`(?<![\w.)])[-+]?${NUMERAL}(?:e[-+]?\d+)?`, "gi");
 
-/* Whether what stands between commas and brackets around a place are numerals alone. */
+/* Whether what stands between commas and brackets around a place are numerals and words alone. */
 function isNumeral(text, place) {
-  const ends = text.slice(place).search(/[,;[\]]/);
+  const ends = text.slice(place).search(/[,;=:[\]]/);
   const run = text
     .slice(0, ends < 0 ? text.length : place + ends)
-    .split(/[,;[\]]/)
+    .split(/[,;=:[\]]/)
     .at(-1);
-  return !/[^\s(){}%]/.test(run.replace(PLAIN, ""));
+  return !/[^\s(){}%\p{L}]/u.test(run.replace(PLAIN, ""));
 }
 
 function tokenize(text) {
@@ -114,21 +128,25 @@ function tokenize(text) {
     const at = TOKEN.lastIndex;
     const match = TOKEN.exec(text);
     if (!match) return null;
-    const [, space, digits, power = "", open, name, word, sign] = match;
-    const token = { gap: Boolean(space && at), text: (name ?? sign ?? word ?? "").toLowerCase() };
+    const { space, digits, power = "", open, name, word, sign } = match.groups;
+    const token = { gap: Boolean(space && at), text: (name ?? sign ?? "").toLowerCase() };
     if (digits) {
       // In an expression the e of "3e+5" is a number, in a numeral it is a power of ten.
       const mayBeE = /^e[-+]\d$/.test(power) && !digits.includes(".");
       const exponent = mayBeE && !isNumeral(text, at + space.length) ? "" : power;
       if (exponent !== power) TOKEN.lastIndex -= power.length + open.length;
       tokens.push({ ...token, ...readNumeral(digits, Number(exponent.slice(1)), open) });
-    } else if (word) {
-      if (/^x$/i.test(word)) tokens.push({ ...token, text: "*" });
-      else if (TOKEN.lastIndex < text.length || !UNIT.test(word)) return null;
-    } else tokens.push(token);
+    } else if (/^x\d*$/i.test(word) && endsValue(tokens.at(-1)) && CROSS.test(text.slice(at))) {
+      TOKEN.lastIndex = at + space.length + 1;
+      tokens.push({ ...token, text: "*" });
+    } else if (word) tokens.push({ ...token, text: "word", word });
+    else tokens.push(token);
   }
   return tokens;
 }
+
+const CROSS = /^\s*x\s*[\d(√]/i;
+const endsValue = (token) => /^(?:number|[)\]}])$/.test(token?.text);
 
 /* A numeral with the unit of its last digit and the number of those that count. */
 function readNumeral(digits, exponent, open) {
@@ -277,17 +295,176 @@ function times(one, other) {
     : combine(one, other, (a, b) => a * b);
 }
 
+/* --- phrases: words may stand around a number where they leave it as it is */
+
+const words = (text) => new Set(text.split(/\s+/));
+const ABOUT = "about approx approximately roughly around circa ca exactly precisely";
+const BEFORE = words(
+  `${ABOUT} only just always simply all so thus hence therefore then to a an the of by in at it
+   its i we you think there this that should must would could my our final both they`,
+);
+const NAMED = words(
+  `answer ans result value probability weight weights share score scores factor rank total sum
+   position index token tokens key keys query queries batch head heads row column shape size first
+   second third fourth order error 答案 结果 結果 概率 权重 權重 分数 位置 秩 形状 占比 答`,
+);
+const VERB = words(
+  `is are was be been equals equal gives give get gets got becomes makes make has have need needs
+   takes take it's it’s that's falls drops rises grows goes comes amounts leaves contains`,
+);
+const REFUSED = words(
+  `not no never nor neither none without except than unless wrong false incorrect instead rather
+   versus vs least most more less fewer greater smaller larger bigger higher lower above below over
+   under between up beyond within too almost nearly slightly anything cannot`,
+);
+// After a number these make another one of it.
+const CHANGES =
+  /^(?:hundreds?|trillion|dozen|squared|cubed|minus|plus|ppm|hal[fv]|third|quarter|(?:ten|hundred|thousand|million)ths?|percentage)/i;
+const UNIT = /^(?:[sBJWV]|.{2,})$/u;
+const REASON = /^(?:because|since|因为|因為|由于|由於)/i;
+const HAN = {
+  refused:
+    /[不非没沒未错錯减減除超]|比(?![例率重])|[大小多少高低][于於]|至少|[最至][多少]|起码|以[上下内外]|之[间間外]|介[于於]/u,
+  verb: /(?:[是为為得到有占佔比需共]|等[于於]|得出|需要)$/u,
+  before:
+    /(?:大?[约約]|大概|近似|正好|恰好|刚好|就|只|仅|僅|都|各|第|一?共|总共|總共|每\p{Script=Han}*|所以|因此|故|应该?)$/u,
+  changes: /^[的多余餘几幾来]|多$|平方|立方|一半|倍数|倒数|[十百千万萬亿億]|分之/u,
+};
+const ORDINALS = ["first", "second", "third", "fourth"];
+
+const isHan = (word) => /^\p{Script=Han}/u.test(word);
+const isWord = (token) => token.text === "word";
+const isRefused = ({ word }) =>
+  word &&
+  (isHan(word) ? HAN.refused.test(word) : REFUSED.has(word.toLowerCase()) || /n['’]t$/.test(word));
+
+/* "about", "the answer is", "n 是": whatever ends in a verb, or a few words that may do without. */
+function leads(tokens) {
+  const isVerb = ({ word }) => (isHan(word) ? HAN.verb.test(word) : VERB.has(word.toLowerCase()));
+  const isBefore = ({ word }) =>
+    isHan(word) ? HAN.before.test(word) : BEFORE.has(word.toLowerCase());
+  const isNamed = ({ word }) => NAMED.has(word.toLowerCase().replace(/_?\d+$/, ""));
+  const verb = tokens.findLastIndex(isVerb);
+  const rest = tokens.slice(verb + 1);
+  return rest.every((one) => isBefore(one) || (verb < 0 && isNamed(one)));
+}
+
+/* "tokens", "个参数", "of the total": a unit, and no word that changes the number. */
+function follows(tokens) {
+  return tokens.every(({ word }) =>
+    isHan(word)
+      ? !HAN.changes.test(word)
+      : UNIT.test(word) && !CHANGES.test(word) && !VERB.has(word.toLowerCase()),
+  );
+}
+
+function split(tokens, signs) {
+  const parts = [[]];
+  let depth = 0;
+  for (const token of tokens) {
+    depth += "([{".includes(token.text) ? 1 : ")]}".includes(token.text) ? -1 : 0;
+    if (depth === 0 && signs.includes(token.text)) parts.push([]);
+    else parts.at(-1).push(token);
+  }
+  return parts;
+}
+
+/* The rows of one form, such as "about 0.25" or "3 个参数"; null where it is a name, as in "p = 1". */
+function readForm(tokens, spaced) {
+  const begin = tokens.findIndex((one) => !isWord(one));
+  const end = tokens.findLastIndex((one) => !isWord(one)) + 1;
+  const inner = tokens.slice(begin, end);
+  const isValue = end && !inner.some(isWord) && leads(tokens.slice(0, begin));
+  try {
+    if (isValue && follows(tokens.slice(end))) return toRows(new Parser(inner, spaced).list("end"));
+  } catch {
+    // no value: perhaps a name
+  }
+  if (tokens.some(isWord) || (tokens.length === 1 && tokens[0].text in CONSTANTS)) return null;
+  throw new Error("neither a value nor a name");
+}
+
+/* "x = 1/4 = 0.25": forms of one value; the most exact of them is the answer. */
+function readEqual(tokens, spaced) {
+  const forms = split(split(tokens, [":"]).at(-1), ["="]);
+  if (!forms[0].length) forms.shift();
+  const rows = forms.map((form) => readForm(form, spaced));
+  const values = rows.filter(Boolean);
+  const isName = (form) => !form.some((one) => one.digits);
+  if (
+    !forms
+      .slice(rows.findIndex(Boolean))
+      .every((form, n, all) => rows[n + rows.length - all.length] || isName(form))
+  )
+    throw new Error("another number behind the value");
+  const unit = (rows) => Math.max(...rows.flat().map((one) => one.unit));
+  const best = values.toSorted((one, other) => unit(one) - unit(other))[0];
+  if (!best || !values.every((rows) => agree(rows, best))) throw new Error("not one value");
+  return best;
+}
+
+function agree(rows, best) {
+  const [found, other] = [rows.flat(), best.flat()];
+  return (
+    found.length === other.length &&
+    found.every((one, n) => {
+      const away = Math.abs(one.value - other[n].value);
+      const isNear = one.unit <= 0.001 || away <= NEAR * Math.abs(other[n].value);
+      return isNear && away <= one.unit * (one.cut ? 1 : 0.5000001) + 1e-9 * Math.abs(one.value);
+    })
+  );
+}
+
+/* "w1 = 0.2, w2 = 0.8", "first 0.2, second 0.8": in the order of the names' numbers. */
+function readNamed(tokens, spaced) {
+  const elements = split(tokens, [",", ";"]).filter((one) => one.length);
+  if (elements.length < 2 || !elements.slice(1).some((one) => one.some(isWord))) return null;
+  const named = elements.map((one) => ({ rows: readEqual(one, spaced), place: placeOf(one) }));
+  if (named.every(({ place }) => place)) named.sort((one, other) => one.place - other.place);
+  const all = named.flatMap(({ rows }) => rows);
+  return all.every((row) => row.length === 1) ? [all.flat()] : all;
+}
+
+function placeOf(tokens) {
+  const found = tokens.filter(isWord).map(({ word }) => {
+    const han = "一二三四".indexOf(word.match(/^第(.)/)?.[1] ?? " ");
+    const ordinal = Math.max(ORDINALS.indexOf(word.toLowerCase()), han);
+    return ordinal < 0 ? Number(word.replace(/\D/g, "")) : ordinal + 1;
+  });
+  return found.find(Boolean);
+}
+
+/* "0.25 (25%)", "1/4 (a quarter)": another form, or a remark. */
+function unwrap(tokens) {
+  const open = tokens.findLastIndex(
+    (one, n) => one.text === "(" && split(tokens.slice(n), []).length,
+  );
+  const isLast = tokens.at(-1)?.text === ")" && tokens.slice(0, open).some((one) => one.digits);
+  const inner = tokens.slice(open + 1, -1);
+  if (!isLast || inner.some((one) => "()".includes(one.text))) return null;
+  return [...tokens.slice(0, open), { text: "=" }, ...inner];
+}
+
 /* --- readings: rows of numbers */
 
-function parse(text, spaced) {
-  const tokens = tokenize(text);
-  if (!tokens?.length) return null;
-  try {
-    const rows = toRows(new Parser(tokens, spaced).list("end"));
-    return rows.flat().every((one) => Number.isFinite(one.value)) ? rows : null;
-  } catch {
-    return null;
-  }
+function parse(text) {
+  let tokens = tokenize(text) ?? [];
+  const reason = tokens.findIndex(
+    ({ word }, n) => word && REASON.test(word) && tokens.slice(0, n).some((one) => one.digits),
+  );
+  if (reason > 0) tokens = tokens.slice(0, reason - (tokens[reason - 1].text === "," ? 1 : 0));
+  if (!tokens.length || tokens.some(isRefused)) return [];
+  const found = [];
+  for (const one of [tokens, unwrap(tokens)].filter(Boolean))
+    for (const read of [readEqual, readNamed])
+      for (const spaced of [false, true])
+        try {
+          const rows = read(one, spaced);
+          if (rows?.flat().every((entry) => Number.isFinite(entry.value))) found.push(rows);
+        } catch {
+          // This is not what it means.
+        }
+  return found;
 }
 
 function toRows(found) {
@@ -300,8 +477,7 @@ export function read(text) {
   if (text.length > LIMIT) return [];
   const plain = simplify(text);
   const texts = new Set([plain, ...OTHERWISE.map((change) => change(plain))]);
-  const found = [...texts].flatMap((one) => [parse(one, false), parse(one, true)]);
-  return found.filter(Boolean);
+  return [...texts].flatMap(parse);
 }
 
 /* --- judging */

@@ -48,6 +48,8 @@ INTENTS = {
         "variance": "{0} 的方差",
         "probability": "{0} 的概率",
         "given": "给定",
+        "from": "相对于",
+        "K-L-divergence": "{0} 的 KL 散度",
         "": "{name} 作用于 {0}",
     },
 }

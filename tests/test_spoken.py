@@ -61,6 +61,15 @@ def read_formulas(site: Path) -> tuple[Counter[str], dict[str, str]]:
         (r"f(x) + n(n - 1)", "f of x plus n open paren n minus 1 close paren", None),
         (r"2 \cdot 3", "2 times 3", "2 乘 3"),  # a product of numbers
         (r"P(b | a)", "P of open paren b given a close paren", "P 作用于 左括号 b 给定 a 右括号"),
+        *[
+            (
+                rf"{name}(p \,{bar}\, q_S)",
+                "K L divergence of open paren p from q sub S close paren",
+                "左括号 p 相对于 q 下标 S 右括号 的 KL 散度",
+            )
+            for name in ("D", r"\operatorname{KL}")
+            for bar in (r"\|", r"\Vert", r"\parallel")
+        ],
         (
             r"\frac{1}{|A|} |s|",
             "fraction 1 over cardinality of A end fraction absolute value of s",
@@ -71,6 +80,7 @@ def read_formulas(site: Path) -> tuple[Counter[str], dict[str, str]]:
             "absolute value of x squared is less than or equal to norm of k",
             None,
         ),
+        ("D(p)", "D open paren p close paren", None),
         (r"\{1, 2\}", "set 1 , 2", "集合 1 , 2"),
     ],
 )

@@ -17,6 +17,7 @@ SCRIPTS = {"msub", "msup", "msubsup"}
 # A bracket with a script is no higher than these, so the script stands as high at the whole.
 LOW = {"mi", "mn", "mo", "mover", "mrow", "mspace", "msub", "mtext"}
 BRACKETS = {"‖": "norm", "|": "absolute-value", "{": "set"}
+DOUBLE_BARS, DIVERGENCE = {"‖", "∥"}, "K-L-divergence"  # "divergence" is that of a field
 FUNCTIONS = {
     "E": "expectation",
     "FFN": "feed-forward-network",
@@ -86,10 +87,20 @@ def _group_brackets(row: list[Element]) -> list[Element]:
             out[left:] = _group(out[left:], start - left)
         elif core.text == "|" and not form:
             core.set("intent", "given")
+        elif core.text in DOUBLE_BARS and not form and opened:
+            _name_divergence(out[opened[-1] - 1 :][:1], core)
         elif _is_stretched(child) and (left := _find_function(out[:-1])) < len(out) - 1:
             child.set("arg", "x")
             out[left:] = [_make_group(f"{_name_function(out[left])}($x)", out[left:])]
     return out
+
+
+def _name_divergence(before: Sequence[Element], bar: Element) -> None:
+    """The bar in D(p ‖ q), which is no norm's: how far p is from q."""
+    bar.set("intent", "from")
+    for function in before:
+        if function.tag == "mi":
+            function.set("intent", DIVERGENCE)
 
 
 def _pair_bars(row: Sequence[Element]) -> None:
@@ -169,6 +180,8 @@ def _name_function(element: Element) -> str:
     if element.tag != "mi":
         return ""
     text = element.text or ""
+    if element.get("intent") == DIVERGENCE:
+        return DIVERGENCE
     is_upright = element.get("mathvariant") == "normal" or len(text) > 1
     if text in KNOWN or not (is_upright or text in LETTERS):
         return ""

@@ -380,7 +380,8 @@ function readForm(tokens, spaced) {
   } catch {
     // no value: perhaps a name
   }
-  if (tokens.some(isWord) || (tokens.length === 1 && tokens[0].text in CONSTANTS)) return null;
+  const isName = tokens.some(isWord) && !tokens[0].digits; // "2x" is none
+  if (isName || (tokens.length === 1 && tokens[0].text in CONSTANTS)) return null;
   throw new Error("neither a value nor a name");
 }
 

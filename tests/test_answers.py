@@ -248,8 +248,9 @@ JUDGED = [  # typed, the exact value, the printed one, verdict
     *[
         (one, "0.25", "0.25", "right")
         for one in (
-            "the answer is 0.25.", "It’s 0.25", "I think it is 0.25", "=0.25", "=> 0.25", "p is 0.25",
-            "P(A) = 0.25", "w_{1,2} = 0.25", "the weight of the third token is 0.25", "**0.25**",
+            "the answer is 0.25.", "It’s 0.25", "I think it is 0.25", "=0.25", "p is 0.25",
+            "P(A) = 0.25", "w_{1,2} = 0.25", "=> 0.25", "**0.25**",
+            "the weight of the third token is 0.25",
             "1/4 (a quarter)", "0.25 (25%)", "0.25 (= 1/4)", "1/4 = 25%", "0.25, or 1/4",
             "0.25, i.e. 1/4", "0.25 because all 4 scores are equal", "1/(1+3) = 1/4", "0.25 each",
             "答案是 0.25", "答：0.25", "所以答案是 0.25", "概率为 25%", "百分之 25", "1/4，即 0.25",
@@ -269,7 +270,8 @@ JUDGED = [  # typed, the exact value, the printed one, verdict
     *[
         (one, "3", "3", "right")
         for one in (
-            "there are exactly 3 heads", "x₁ = 3", "‖x‖ = 3", "x[0] = 3", "a factor of 3", "3 or 3.0",
+            "there are exactly 3 heads", "x₁ = 3",
+            "‖x‖ = 3", "x[0] = 3", "a factor of 3", "3 or 3.0",
             "3 parameters per head", "n = 3 heads", "3 of them", "yes, 3", "3 GB", "9/3 = 3", "3 s",
             "一共需要 3 次乘法", "有3个参数", "x₁为3", "每个头 3 个参数", "3 倍", "第 3 个",
         )
@@ -277,16 +279,22 @@ JUDGED = [  # typed, the exact value, the printed one, verdict
     *[
         (one, "3", "3", "unread")
         for one in (
-            "3 to 4", "2x = 3", "3 halves", "3n", "3x + 1", "all but 3", "3 or so many as 4", "at least 3",
-            "one more than 3", "x = 3 or x = -3", "2 + 2 = 3", "it went from 3 to 5", "3 → 4", "f(3)",
-            "不止 3 个", "3 个以上", "至少 3 次", "3 多", "3 百", "3 分之 1", "3 到 5 个", "3 的平方",
+            "3 to 4", "2x = 3", "3 halves", "3n", "3x + 1", "all but 3",
+            "3 or so many as 4", "at least 3",
+            "one more than 3", "x = 3 or x = -3", "2 + 2 = 3", "it went from 3 to 5", "3 → 4",
+            "f(3)",
+            "不止 3 个", "3 个以上", "至少 3 次", "3 多", "3 百",
+            "3 分之 1", "3 到 5 个", "3 的平方",
         )
     ],
     *[
         (one, "0.4226497308", "0.4226", "right")
         for one in ("approx. 0.423", "w ≈ 0.423", "0.423 or so", "0.423 左右", "约等于 0.4226")
     ],
-    *[(one, "0.6666666667", "2/3", "right") for one in ("2/3 ≈ 0.67", "2/3，约 0.667", "2/3 or 0.667")],
+    *[
+        (one, "0.6666666667", "2/3", "right")
+        for one in ("2/3 ≈ 0.67", "2/3，约 0.667", "2/3 or 0.667")
+    ],
     ("2/3 = 0.6", "0.6666666667", "2/3", "unread"),
     ("6e-3 seconds", "0.006", "0.0060", "right"),
     ("6 × 10⁻³ (0.6 %)", "0.006", "0.0060", "right"),

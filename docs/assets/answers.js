@@ -103,7 +103,7 @@ const NUMERAL = String.raw`(?:\d+(?:\.\d*)?|\.\d+)`;
 const TOKEN = new RegExp(
   [
     String.raw`(?<space>\s*)(?:(?<digits>${NUMERAL})(?<power>e[-+]?\d+)?(?<open>…?)`,
-    String.raw`(?<name>${NAME})(?![a-z]|_)`,
+    `(?<name>${NAME})(?![a-z]|_)`,
     String.raw`(?<word>\p{Script=Han}+|${LATIN}+(?:['’-]${LATIN}+)*(?:_?\d+|_\{[^{}]*\}|_${LATIN}+)?)`,
     "(?<sign>[-+*/^()[\\]{},;=:|‖]))",
   ].join("|"),

@@ -389,15 +389,12 @@ function readForm(tokens, spaced) {
 function readEqual(tokens, spaced) {
   const forms = split(split(tokens, [":"]).at(-1), ["="]);
   if (!forms[0].length) forms.shift();
-  const rows = forms.map((form) => readForm(form, spaced));
-  const values = rows.filter(Boolean);
-  const isName = (form) => !form.some((one) => one.digits);
-  if (
-    !forms
-      .slice(rows.findIndex(Boolean))
-      .every((form, n, all) => rows[n + rows.length - all.length] || isName(form))
-  )
+  const read = forms.map((form) => readForm(form, spaced));
+  // A name may stand before its value, and a remark behind it: "1/4 (a quarter)", not "3 or 5x".
+  const first = read.findIndex(Boolean);
+  if (forms.some((form, n) => n > first && !read[n] && form.some((one) => one.digits)))
     throw new Error("another number behind the value");
+  const values = read.filter(Boolean);
   const unit = (rows) => Math.max(...rows.flat().map((one) => one.unit));
   const best = values.toSorted((one, other) => unit(one) - unit(other))[0];
   if (!best || !values.every((rows) => agree(rows, best))) throw new Error("not one value");
@@ -437,12 +434,10 @@ function placeOf(tokens) {
 
 /* "0.25 (25%)", "1/4 (a quarter)": another form, or a remark. */
 function unwrap(tokens) {
-  const open = tokens.findLastIndex(
-    (one, n) => one.text === "(" && split(tokens.slice(n), []).length,
-  );
-  const isLast = tokens.at(-1)?.text === ")" && tokens.slice(0, open).some((one) => one.digits);
+  const open = tokens.findLastIndex((one) => one.text === "(");
   const inner = tokens.slice(open + 1, -1);
-  if (!isLast || inner.some((one) => "()".includes(one.text))) return null;
+  const isBehind = tokens.at(-1)?.text === ")" && tokens.slice(0, open).some((one) => one.digits);
+  if (!isBehind || inner.some((one) => one.text === ")")) return null;
   return [...tokens.slice(0, open), { text: "=" }, ...inner];
 }
 

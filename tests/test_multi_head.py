@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from attention_docs.attention_function import drop
+from attention_docs.heads import load_vectors
 from attention_docs.multi_head import (
     Parameters,
     join_heads,
@@ -476,6 +477,33 @@ def test_verb(chapter):
     assert chapter.column("verb", "speed") == SPEEDS
     values = [float(one) for one in chapter.values("two-relations")]
     assert_printed(values, [one_output(1)[1], LARGE, one_output(2)[1]])
+
+
+def turn(x):
+    """RoPE with neighbours as pairs, as complex numbers: x (n, 64), positions from 0."""
+    n, d = x.shape
+    rates = 100000.0 ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
+    angles = torch.outer(torch.arange(n, dtype=torch.float64), rates)
+    pairs = torch.view_as_complex(x.reshape(n, d // 2, 2).contiguous())
+    return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).reshape(n, d)
+
+
+def test_two_heads_of_a_real_model(chapter):
+    """What “it” looks at in the two heads, from their queries and keys with torch alone."""
+    columns = []
+    for head in ((13, 8), (16, 0)):
+        query, key = (turn(torch.tensor(one)) for one in load_vectors(*head))
+        columns.append(torch.softmax(key[:12] @ query[11] / 8, dim=0).tolist())
+    described = chapter.figure("real")
+    rows = "The trophy doesn 't fit into the brown suit case because it".split()
+    wanted = [
+        f"{row}: " + ", ".join(f"{column[i]:.2f}" for column in columns)
+        for i, row in enumerate(rows)
+    ]
+    assert "Columns: layer 13, head 8, layer 16, head 0. " + ". ".join(wanted) in described
+    trophy, because = columns[0][rows.index("trophy")], columns[1][rows.index("because")]
+    assert chapter.values("multi-head")[:2] == [f"{trophy:.2f}", f"{because:.2f}"]
+    assert (trophy, because) == (max(columns[0]), max(columns[1]))  # what the text says of them
 
 
 def test_routes(chapter):

@@ -234,7 +234,9 @@ def test_bradley_terry(chapter: Page) -> None:
     """Leads of 0, ln 3, 2 and 5."""
     odds = [mpmath.mpf(1), mpmath.mpf(3), mpmath.exp(2), mpmath.exp(5)]
     for row, one in zip(chapter.table("bradley-terry"), odds, strict=True):
-        assert float(row["probability"]) == pytest.approx(float(one / (1 + one)), abs=0.00051)
+        assert float(row["probability of being preferred"]) == pytest.approx(
+            float(one / (1 + one)), abs=0.00051
+        )
         assert float(row["loss"]) == pytest.approx(float(mpmath.log(1 + 1 / one)), abs=0.00051)
 
 
@@ -289,7 +291,7 @@ def test_tuning_on_answers(chapter: Page) -> None:
 def test_preferences_tilt_the_toy(chapter: Page) -> None:
     """The best policy and its divergence by hand; what the text says of the models."""
     rows = {row[""]: row for row in chapter.table("preferences")}
-    (share,) = chapter.vectors("preferences", "Ann sings")[0]
+    (share,) = chapter.vectors("preferences", "stories in which Ann sings")[0]
     for name, power in (("β = 1", 2), ("β = 1/2", 4), ("β = 1/2, coin", 0)):
         near = []
         for p in (share - 0.005, share + 0.005):
@@ -297,18 +299,20 @@ def test_preferences_tilt_the_toy(chapter: Page) -> None:
             least = best * mpmath.log(best / p) + (1 - best) * mpmath.log((1 - best) / (1 - p))
             near.append((best, least))
         for column, found in zip(
-            ("best policy", "best policy's"), zip(*near, strict=True), strict=True
+            ("with the best policy", "that of the best policy"),
+            zip(*near, strict=True),
+            strict=True,
         ):
             printed = float(rows[name][column])
             assert min(found) - 0.005 <= printed <= max(found) + 0.005
-    _, one, half, coin = chapter.vectors("preferences", "Ann sings")
-    others = chapter.vectors("preferences", "others sing")
-    far = [vector_of(row["divergence"]) for row in [*rows.values()][1:]]
-    assert abs(np.array(one) - float(rows["β = 1"]["best policy"])).max() < 0.06
-    assert max(half) < float(rows["β = 1/2"]["best policy"])
+    _, one, half, coin = chapter.vectors("preferences", "stories in which Ann sings")
+    others = chapter.vectors("preferences", "others' sentences with “sings”")
+    far = [vector_of(row["divergence from the reference"]) for row in [*rows.values()][1:]]
+    assert abs(np.array(one) - float(rows["β = 1"]["with the best policy"])).max() < 0.06
+    assert max(half) < float(rows["β = 1/2"]["with the best policy"])
     assert min(others[2]) > 1.5 * others[0][0]
     assert sum(ann > 1.5 * share for ann in coin) == 1
-    least = [float(rows[name]["best policy's"]) for name in ("β = 1", "β = 1/2")]
+    least = [float(rows[name]["that of the best policy"]) for name in ("β = 1", "β = 1/2")]
     detours = np.array([np.array(far[k]) / least[k] for k in (0, 1)])
     values = chapter.values("dpo")
     preferred = f"{round(100 / (1 + mpmath.exp(-2)))}%"

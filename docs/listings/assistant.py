@@ -223,8 +223,8 @@ check(
 )
 table(
     np.column_stack([preferred, preference_loss(leads, np.zeros(4))]),
-    columns=["probability", "loss"],
-    index=["0", "ln 3", "2", "5"],
+    columns=["probability of being preferred", "loss"],
+    index=["lead 0", "lead ln 3", "lead 2", "lead 5"],
     spec=".3f",
 )
 # --8<-- [end:bradley-terry]
@@ -369,7 +369,13 @@ for name, (beta, reward) in settings.items():
         detours += [*(seen[name][2] / least)]
 table(
     rows,
-    columns=["Ann sings", "best policy", "others sing", "divergence", "best policy's"],
+    columns=[
+        "stories in which Ann sings",
+        "with the best policy",
+        "others' sentences with “sings”",
+        "divergence from the reference",
+        "that of the best policy",
+    ],
     index=["before", *settings],
     spec=".2f",
 )
@@ -420,7 +426,10 @@ gap = [token for token, _ in spoken].index(" is") + 1  # the name of the capital
 least_around = min(p for _, p in spoken[1:gap])
 table(
     rows,
-    columns=["probability of the likeliest", "perplexity of all"],
+    columns=[
+        "probability of the likeliest: least, median, greatest",
+        "perplexity: least, median, greatest",
+    ],
     index=["real country", "made-up country"],
     spec=[".2f", ".0f"],
 )

@@ -704,12 +704,12 @@ def test_cuts(chapter: Page) -> None:
     said = [f"{mean(LOSSES[one]):.2f}" for one in ("whole", "induction")]
     trophy = [f"{one:.2f}" for one in KEPT["pronouns"]["looks"][0]]
     back = [KEPT["induction"][layer][head] for layer, head in KEPT["chosen"]["previous token"]]
-    assert chapter.values("language-model")[3:7] == [*said, f"{max(means):.2f}", f"{max(back):.3f}"]
+    assert chapter.values("cut-heads")[:4] == [*said, f"{max(means):.2f}", f"{max(back):.3f}"]
     assert max(back) < 0.01
     assert chapter.values("pronoun")[:2] == trophy
     assert len(DRAWS) == 10
     below = sum(one < mean(LOSSES["whole"]) for one in means)
-    assert chapter.values("language-model")[7:8] == [str(below)] == ["2"]
+    assert chapter.values("cut-heads")[4:5] == [str(below)] == ["2"]
     firsts = mean(KEPT["losses of the first copy"]["whole"])
     assert chapter.values("real-models")[:3] == [f"{firsts:.2f}", said[0], "270"]
     # What the text says of them: no draw comes near, and one is below the whole model.

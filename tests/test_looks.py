@@ -331,6 +331,63 @@ def test_what_gives_a_guess_away_waits_for_it(visit: Visit) -> None:
     assert not paper.locator("#guess-half details.answer").is_visible()
 
 
+@needs_browser
+@pytest.mark.parametrize(
+    ("slug", "guess", "output"),
+    [
+        ("transformer-block", "guess-neuron", "out-neuron"),  # right below the guess
+        ("tokens", "guess-merges", "out-merges"),  # below the code that prints it
+        ("masking", "guess-share", "out-minus-infinity"),  # below a place for a live page
+        ("generation", "guess-beam", "out-beam"),  # below a paragraph
+    ],
+)
+def test_a_table_that_gives_a_guess_away_waits_for_it(
+    slug: str, guess: str, output: str, visit: Visit
+) -> None:
+    tab = visit(make_path("en", slug), reduced_motion="reduce")
+    answer = tab.locator(f"#{output}")
+    assert answer.evaluate(BLUR) != "none"
+    tab.locator(f"#{guess} input").first.check()
+    tab.locator(f"#{guess} button").click()
+    tab.wait_for_function(
+        f"getComputedStyle(document.querySelector('#{output}')).filter === 'none'"
+    )
+    hovered = visit(make_path("en", slug), reduced_motion="reduce").locator(f"#{output}")
+    hovered.scroll_into_view_if_needed()
+    hovered.hover()
+    assert hovered.evaluate(BLUR) == "none"
+
+
+# --- words of another language
+
+
+@needs_browser
+@pytest.mark.parametrize("lang", ["zh", "zh-hant"])
+def test_english_words_in_chinese_are_slanted_and_not_bold(lang: str, visit: Visit) -> None:
+    tab = visit(make_path(lang, "tokens"))
+    styles = tab.locator("article p > em").evaluate_all(
+        "all => all.map((one) => ((css) => [css.fontStyle, css.fontWeight])(getComputedStyle(one)))"
+    )
+    assert len(styles) > 5
+    assert {*map(tuple, styles)} == {("italic", "400")}
+
+
+@pytest.mark.parametrize("lang", ["zh", "zh-hant"])
+def test_chinese_words_are_never_slanted(lang: str, site: Path) -> None:
+    """An `em` of a Chinese page holds words of another language; Chinese ones are `strong`.
+
+    The labels of a card and of a result have styles of their own.
+    """
+    labels = "self::em[not(@class = 'minutes') and not(parent::summary)]"
+    slanted = [
+        f"{path.parent.name}: {text}"
+        for path in sorted((site / lang).rglob("index.html"))
+        for one in parse_html(path).iter("em")
+        if one.xpath(labels) and re.search("[\u3400-\u9fff]", text := "".join(one.itertext()))
+    ]
+    assert not slanted
+
+
 # --- a live page under a finger
 
 

@@ -10,7 +10,7 @@ from attention_docs.figures import Frame, flow, heatmap, numbered, product, step
 from attention_docs.heads import load_measurements, load_vectors
 from attention_docs.masking import causal_mask, padding_mask
 
-read = [word.strip() for word in load_measurements()["words"][:12]]  # up to "it"
+read = [word.strip() for word in load_measurements()["words"][:12]]  # the last of them is it
 chosen = {"layer 13, head 8": (13, 8), "layer 16, head 0": (16, 0)}
 
 

@@ -661,8 +661,8 @@ NAMES: dict[str, dict[str, Draw]] = {
     "softmax": {
         "": cold, "why-exponentials": additive, "why-exponentials[1]": weighted,
         "only-exponentials": only, "entropy-rises": rising, "result-gap": gap,
-        "dominates-values": averaged, "jacobian-properties": spread, "saturation-measured": saturated,
-        "lower-bound": balanced, "exercise-gibbs": gibbs,
+        "dominates-values": averaged, "jacobian-properties": spread,
+        "saturation-measured": saturated, "lower-bound": balanced, "exercise-gibbs": gibbs,
     },
     "learning": {
         "": attention_layer, "descent": descent, "step-derived": descent, "product": product_rule,

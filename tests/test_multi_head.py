@@ -495,7 +495,8 @@ def test_two_heads_of_a_real_model(chapter):
         query, key = (turn(torch.tensor(one)) for one in load_vectors(*head))
         columns.append(torch.softmax(key[:12] @ query[11] / 8, dim=0).tolist())
     described = chapter.figure("real")
-    rows = "The trophy doesn 't fit into the brown suit case because it".split()
+    rows = ["The", "trophy", "doesn", "'t", "fit", "into", "the", "brown"]
+    rows += ["suit", "case", "because", "it"]
     wanted = [
         f"{row}: " + ", ".join(f"{column[i]:.2f}" for column in columns)
         for i, row in enumerate(rows)

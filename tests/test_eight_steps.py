@@ -349,17 +349,37 @@ def test_values_in_the_text(chapter):
 
 def test_a_sentence_with_meanings(chapter):
     """By hand: two of three scores are 3 or none, so every weight has e³ and 1 in it alone."""
-    assert chapter.matrix("components", "") == [[1, 0, 0, 0], [0, 0, 1, 1], [1, 1, 0, 0]]
+    assert chapter.matrix("components", "inputs") == [[1, 0, 0, 0], [0, 0, 1, 1], [1, 1, 0, 0]]
     e3 = mpmath.e**3
     noun = [1 / (e3 + 2), e3 / (e3 + 2), 1 / (e3 + 2)]  # dog and man: only bites is an action
     verb = [e3 / (2 * e3 + 1), 1 / (2 * e3 + 1), e3 / (2 * e3 + 1)]  # both nouns are living
     outputs = [[row[2], row[1]] for row in (noun, verb, noun)]  # man is human, bites painful
     assert_printed(chapter.grid("sentence-outputs"), outputs, 4)
     wanted = [verb[0], verb[2], noun[1], noun[1]]
-    said = [frame.caption for frame in chapter.frames("stepper") if frame.at.endswith(" 7")]
-    drawn = [[float(one) for one in re.findall(r"\d\.\d{4}", caption)] for caption in said]
-    assert_printed(drawn, outputs, 4)
-    assert chapter.values("stepper")[-4:] == [f"{float(one):.2f}" for one in wanted]
+    assert chapter.values("film") == [f"{float(one):.2f}" for one in wanted]
+    w_k, w_q, w_v = (chapter.matrix("stepper", f"W_{one}") for one in "KQV")
+    assert w_k == [[1, 0], [0, 0], [0, 1], [0, 0]]
+    assert w_q == [[0, 3], [0, 0], [3, 0], [0, 0]]
+    assert w_v == [[0, 0], [1, 0], [0, 0], [0, 1]]
+    for role, vector in (("key", "0, 1"), ("query", "3, 0"), ("value", "0, 1")):
+        assert f"Vector {role} 2: {vector}." in chapter.figure("stepper")
+    assert chapter.matrix("film-3", "keys") == [[1, 0], [0, 1], [1, 0]]
+    assert chapter.matrix("film-3", "queries") == [[0, 3], [3, 0], [0, 3]]
+    assert chapter.matrix("film-3", "values") == [[0, 0], [0, 1], [1, 0]]
+    assert chapter.matrix("film-4", "scores") == [[3, 0, 3]]
+    verb_row = ", ".join(f"{float(one):.4f}" for one in verb)
+    powers = ", ".join(f"{float(one):.4f}" for one in (e3, 1, e3))
+    assert f"exponentials: {powers}. Divided by their sum, {float(2 * e3 + 1):.4f}." in (
+        chapter.figure("film-5")
+    )
+    assert f"Vector weights: {verb_row}." in chapter.figure("film-5")
+    layers = [[0, 0], [0, verb[1]], [verb[2], 0]]  # dog gives nothing, bites pain, man a human
+    for block in ("film-6", "film-7"):
+        assert_printed(chapter.matrix(block, "weighted values"), layers, 4)
+    output = ", ".join(f"{float(one):.4f}" for one in outputs[1])
+    assert f"Vector output 2: {output}." in chapter.figure("film-7")
+    assert_printed(chapter.matrix("film-8", "weights"), [noun, verb, noun], 4)
+    assert_printed(chapter.matrix("film-8", "outputs"), outputs, 4)
 
 
 def test_scores(chapter):

@@ -229,22 +229,28 @@ def test_a_page_answers(reader: Reader) -> None:
         reader.press(f"{exercise} form.asks button")
         reader.wait(f"{verdict} === arguments[0]", wanted)
 
-    reader.open("/eight-steps/")
-    shown = "return document.querySelector('.stepper .frame.shown')?.dataset.at"
-    reader.find(".stepper-bar button:last-of-type")
+    reader.open("/real-models/")
+    shown = "return document.querySelector('#out-follow .frame.shown')?.dataset.at"
+    reader.find("#out-follow .stepper-bar button:last-of-type")
     first = reader.ask(shown)
     reader.ask(
-        "[...document.querySelectorAll('.stepper-bar button')]"
+        "[...document.querySelectorAll('#out-follow .stepper-bar button')]"
         ".find((one) => one.textContent.includes('›')).click()"
     )
     assert (
         reader.wait(
             f"{shown} !== arguments[0] && document.querySelector("
-            "'.stepper .frame.shown').dataset.at",
+            "'#out-follow .frame.shown').dataset.at",
             first,
         )
         == "1 2"
     )
+
+    reader.open("/eight-steps/")
+    reader.wait("return document.querySelector('.film').film")
+    reader.ask("document.querySelector('.film').film.goTo(3)")
+    scenes = "[...document.querySelectorAll('.film .scene')]"
+    assert reader.wait(f"return {scenes}.findIndex((one) => one.matches('.read')) === 3")
     assert reader.list_faults() == []
 
 

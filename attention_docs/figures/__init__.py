@@ -2,13 +2,12 @@
 
 A kind of figure is a module, with its public function, its drawing and its text: `heatmaps`,
 `products`, `flows`, `diagrams`, `line_charts`, `bar_charts`, `histograms`, `clocks`,
-`planes`, `ribbons`, `steppers`, `steps`, `tables`; `groups`: several side by side; to take in hand
-`sentence_dial`, `softmax_bars`, `draggable_hull`, `word_clocks`. Below them:
+`planes`, `ribbons`, `steppers`, `search_film`, `tables`; `groups`: several side by side; to take
+in hand `sentence_dial`, `softmax_bars`, `draggable_hull`, `word_clocks`. Below them:
 
 - `instruments`: the base class of figures that a script moves
 - `ties`: the drawing of one word of `ribbons`
-- `tensors`, `scenes`: the numbers of `steps`, and which of them a step shows
-- `canvas`: matrices that keep their places from one drawing to the next
+- `tensors`, `steps`: the numbers of `search_film`, and what is said of each of its drawings
 - `figure`: the base class; labels and sentences in a language (attention_docs/locales)
 - `matrix`: a matrix as a box of cells
 - `rows`: matrices and lines of text in rows
@@ -34,10 +33,10 @@ from attention_docs.figures.line_charts import line_chart
 from attention_docs.figures.planes import plane
 from attention_docs.figures.products import product
 from attention_docs.figures.ribbons import ribbons
+from attention_docs.figures.search_film import film_inputs, film_search
 from attention_docs.figures.sentence_dial import sentence_dial
 from attention_docs.figures.softmax_bars import softmax_bars
 from attention_docs.figures.steppers import Frame, slider, stepper
-from attention_docs.figures.steps import eight_steps
 from attention_docs.figures.tables import table
 from attention_docs.figures.word_clocks import word_clocks
 
@@ -49,7 +48,8 @@ __all__ = [
     "diagram",
     "dials",
     "draggable_hull",
-    "eight_steps",
+    "film_inputs",
+    "film_search",
     "flow",
     "heatmap",
     "histogram",

@@ -162,7 +162,6 @@ class Stepper(_Frames):
 
     name: str
     groups: tuple[Group, ...]
-    plays: bool = False
 
     def render_controls(self, lang: Language) -> str:
         """The groups of buttons, then the buttons to go back and on, and where one is.
@@ -174,15 +173,12 @@ class Stepper(_Frames):
             return "".join(groups)
         back, on = lang.format_phrase("steppers", "back"), lang.format_phrase("steppers", "next")
         choice = self.groups[-1].render_choice(0, lang)
-        play = escape(lang.format_phrase("steppers", "play"))
-        state = f'aria-pressed="false" aria-label="{play}"'
-        player = f'<button type="button" data-play {state}></button>'
         return (
             "".join(groups) + '<span class="stepper-buttons">'
             f'<button type="button" data-by="-1" aria-disabled="true">{back}</button>'
             f'<span class="stepper-now" aria-hidden="true">{choice}</span>'
             f'<button type="button" data-by="1" aria-disabled="false">{on}</button>'
-            f'{player * self.plays}</span><span class="unseen" role="status"></span>'
+            '</span><span class="unseen" role="status"></span>'
         )
 
     def prints(self, at: tuple[str, ...]) -> bool:
@@ -246,7 +242,6 @@ def stepper(
     controls: Sequence[tuple[Wording, Sequence[Wording]]],
     frames: Sequence[Frame],
     roles: Sequence[Sequence[str]] = (),
-    plays: bool = False,
 ) -> Figure:
     """Frames with a group of radio buttons for every control, and buttons to go back and on.
 
@@ -256,7 +251,6 @@ def stepper(
         frames: one for every combination, in the order of the buttons.
         roles: what each choice of the last control makes, as roles of `colours.ROLES`: its choices
             are the stages of a computation and stand as a row from stage to stage.
-        plays: whether a button goes through the choices of the last control by itself.
 
     Raises:
         ValueError: a choice without a label; frames that are not the combinations of the controls,
@@ -274,7 +268,7 @@ def stepper(
     _check_places(frames, list(product(*values)))
     groups = [Group(legend, tuple(choices)) for legend, choices in controls]
     groups[-1] = replace(groups[-1], roles=checked_roles)
-    return Stepper(_share_scales(frames), 0, name, tuple(groups), plays)
+    return Stepper(_share_scales(frames), 0, name, tuple(groups))
 
 
 def slider(label: Wording, frames: Sequence[Frame], start: int = 0) -> Figure:

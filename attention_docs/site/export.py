@@ -101,8 +101,10 @@ def _export_block(block: Block, assembled: AssembledPage) -> list[str]:
 
 def _export_box(box: Box, assembled: AssembledPage) -> list[str]:
     """The head of a box in the words of pymdownx: folded, or a note with its number."""
-    template: str = assembled.locale["site"]["boxes"][box.kind]
-    if box.kind in FOLDED_KINDS:
+    template = assembled.locale["site"]["boxes"].get(box.kind, "{}")
+    if box.kind == "film":
+        head = f"admonition | {box.title}"
+    elif box.kind in FOLDED_KINDS:
         head = f"details | {template.format(box.title)}"
     else:
         head = f"admonition | {template.format(assembled.find_number(box.id))} {box.title}"

@@ -299,6 +299,14 @@ function loadInstruments() {
   for (const one of all(".instrument")) near.observe(one);
 }
 
+// A figure that stays while the text scrolls; no module, so that it works from a folder too.
+function loadFilms() {
+  if (!document.querySelector(".film")) return;
+  const script = document.createElement("script");
+  script.src = new URL("film.js", own).href;
+  document.head.append(script);
+}
+
 // A real model goes on with a beginning: loaded when it comes near, or when the address asks for it.
 function loadBeginnings() {
   const beginnings = document.querySelector("p.next-token");
@@ -603,6 +611,7 @@ if (live) {
   followLinks();
 }
 loadInstruments();
+loadFilms();
 loadBeginnings();
 offerSentence();
 judgeAnswers();

@@ -18,7 +18,8 @@ from attention_docs.attention_function import attention
 from attention_docs.eight_steps import column_attention, round_weights, weighted_values
 from attention_docs.figures import (
     beside,
-    eight_steps,
+    film_inputs,
+    film_search,
     flow,
     heatmap,
     line_chart,
@@ -109,7 +110,7 @@ table([softmax(16 * s)], columns=titles, index=["weights"], spec=".4f")
 components = ["living", "human", "action", "painful"]
 sentence = ["dog", "bites", "man"]
 embeddings = np.array([[1, 0, 0, 0], [0, 0, 1, 1], [1, 1, 0, 0]], float)  # (n, d_model)
-heatmap(embeddings, rows=sentence, columns=components, role="input", spec=".0f")
+film_inputs(sentence, components, embeddings, asker=1)
 # --8<-- [end:components]
 
 # --8<-- [start:stepper]
@@ -120,7 +121,11 @@ Q, K, V = embeddings @ W_Q, embeddings @ W_K, embeddings @ W_V
 S = Q @ K.T
 A = softmax(S)
 out = A @ V
-eight_steps(
+film = film_search(
+    sentence,
+    components,
+    ["human", "painful"],
+    asker=1,
     inputs=embeddings,
     parameters=(W_K, W_Q, W_V),
     keys=K,
@@ -131,7 +136,32 @@ eight_steps(
     weighted=weighted_values(A, V),
     outputs=out,
 )
+film[0]
 # --8<-- [end:stepper]
+
+# --8<-- [start:film-3]
+film[1]
+# --8<-- [end:film-3]
+
+# --8<-- [start:film-4]
+film[2]
+# --8<-- [end:film-4]
+
+# --8<-- [start:film-5]
+film[3]
+# --8<-- [end:film-5]
+
+# --8<-- [start:film-6]
+film[4]
+# --8<-- [end:film-6]
+
+# --8<-- [start:film-7]
+film[5]
+# --8<-- [end:film-7]
+
+# --8<-- [start:film-8]
+film[6]
+# --8<-- [end:film-8]
 
 # --8<-- [start:sentence-outputs]
 Q, K, V = embeddings @ W_Q, embeddings @ W_K, embeddings @ W_V

@@ -172,6 +172,8 @@ class _MarkdownWriter:
 
     def format_title(self, box: Box) -> str:
         """The title of a box, with what the page puts before it."""
+        if box.kind == "film":  # no word names it: its drawings and texts follow one another
+            return box.title
         template: str = self.assembled.locale["site"]["boxes"][box.kind]
         if box.kind in ("result", "exercise"):
             return f"{template.format(self.assembled.find_number(box.id))} {box.title}"

@@ -60,6 +60,7 @@ OPTIONS = {  # of each kind of box, all of them; `*` stands for anything
     "asks": {},
     "recall": {"id": "*", "see": "*"},
     "guess": {"id": "*"},
+    "film": {"id": "*"},
     "hint": {},
     "answer": {},
 }

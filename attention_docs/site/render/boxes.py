@@ -64,6 +64,9 @@ class BoxBlock(Block):  # type: ignore[misc]
                 parent, self.NAME, locale[self.NAME].format(title), self.options.get("id")
             )
         box = SubElement(parent, "div", {"class": self.NAME, "id": self.options["id"]})
+        if self.NAME == "film":  # films.py lays it out
+            box.set("data-name", title)
+            return box
         if self.NAME == "guess":  # asks.py makes a form of it, too
             SubElement(box, "p", {"class": "guess-question"}).text = locale["guess"].format(title)
             return box

@@ -26,6 +26,7 @@ from attention_docs.site.render import (
     boxes,
     cards,
     derivations,
+    films,
     formulas,
     mathml,
     mistakes,
@@ -181,6 +182,8 @@ class PageTreeprocessor(Treeprocessor):
         for fault in [*faults, *asks.lay_out_guesses(root, words, slug)]:
             assembled.add_failure("/// asks", fault)
         self.insert_outputs(root, assembled)
+        for fault in films.lay_out_films(root):
+            assembled.add_failure("/// film", fault)
         self.wrap_tables(root)
         cards.lay_out_cards(root, assembled.numbered, self.md)
         if slug == "mistakes":

@@ -1,0 +1,194 @@
+// A film: the figure stays, the text scrolls (attention_docs/site/render/films.py). Each step has a
+// drawing; where the text of the next one comes up, the first drawing turns into the second as far as
+// the reader has scrolled. Parts with one key are one thing in both, and new ones come from the parts
+// that they name (attention_docs/figures/search_film.py). Without this all drawings stand in the text.
+(() => {
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  const narrow = matchMedia("(max-width: 44.99em)");
+  const SPAN = 1000; // of an animation from drawing to drawing; nothing runs by itself
+  const clamp = (x) => Math.min(1, Math.max(0, x));
+
+  // --- from one drawing to the next
+
+  const look = (one) => {
+    const { fill, fillOpacity, opacity } = getComputedStyle(one);
+    return { fill, fillOpacity, opacity };
+  };
+  // What lays a part over another one: cells become as large, numbers only move.
+  const lay = (one, { x, y, width, height }) => {
+    const own = one.getBBox();
+    if (one.localName === "text") {
+      const across = x + width / 2 - own.x - own.width / 2;
+      return `translate(${across}px, ${y + height / 2 - own.y - own.height / 2}px)`;
+    }
+    const [wide, high] = [width / own.width, height / own.height];
+    return `translate(${x - wide * own.x}px, ${y - high * own.y}px) scale(${wide}, ${high})`;
+  };
+
+  class Change {
+    constructor(before, after) {
+      this.drawings = [before, after];
+      this.animations = [];
+      this.flights = [];
+      const parts = (svg) => [...svg.querySelectorAll("[data-key]")];
+      this.old = new Map(parts(before).map((one) => [one.dataset.key, one]));
+      this.fresh = new Map(parts(after).map((one) => [one.dataset.key, one]));
+      const turns = parts(after).map((one) => Number(one.dataset.turn ?? 0));
+      this.turns = Math.max(0, ...turns);
+      for (const one of this.fresh.values()) this.bring(one);
+      for (const [key, one] of this.old)
+        if (!this.fresh.has(key)) this.run(one, [{ opacity: look(one).opacity }, { opacity: 0 }]);
+    }
+
+    run(one, frames, turn = 0) {
+      // Those with a turn follow each other in the second half.
+      const share = turn ? 0.35 + (0.65 * turn) / (this.turns + 1) : 0;
+      const begin = this.turns ? share : 0;
+      const end = turn || !this.turns ? Math.min(1, begin + 0.3) : 0.4;
+      const timing = { delay: begin * SPAN, duration: ((this.turns ? end : 1) - begin) * SPAN };
+      const animation = one.animate(frames, { ...timing, easing: "ease-in-out", fill: "both" });
+      animation.pause();
+      this.animations.push(animation);
+    }
+
+    bring(one) {
+      const turn = Number(one.dataset.turn ?? 0);
+      const old = this.old.get(one.dataset.key);
+      const end = look(one);
+      if (!old) {
+        this.run(one, [{ opacity: 0 }, { opacity: end.opacity }], turn);
+        for (const key of one.dataset.from?.split(" ") ?? []) this.fly(key, one, turn);
+        return;
+      }
+      const start = look(old);
+      const same = old.textContent === one.textContent;
+      this.run(one, [
+        { transform: lay(one, old.getBBox()), ...start, ...(same ? {} : { opacity: 0 }) },
+        { transform: "none", ...end },
+      ]);
+      const gone = same
+        ? [{ opacity: 0 }, { opacity: 0 }]
+        : [
+            { transform: "none", opacity: start.opacity },
+            { transform: lay(old, one.getBBox()), opacity: 0 },
+          ];
+      this.run(old, gone);
+    }
+
+    // A copy of a part goes to what is made of it.
+    fly(key, target, turn) {
+      const source = this.fresh.get(key) ?? this.old.get(key);
+      if (!source) return;
+      const flight = source.cloneNode(true);
+      for (const name of ["data-key", "data-from", "data-turn"]) flight.removeAttribute(name);
+      flight.setAttribute("opacity", 0); // until it is its turn
+      target.after(flight);
+      this.flights.push(flight);
+      this.run(
+        flight,
+        [
+          { transform: "none", opacity: 0 },
+          { transform: "none", opacity: 1, offset: 0.1 },
+          { transform: lay(flight, target.getBBox()), opacity: 0.9, offset: 0.9 },
+          { transform: lay(flight, target.getBBox()), opacity: 0 },
+        ],
+        turn,
+      );
+    }
+
+    show(share) {
+      for (const one of this.animations) one.currentTime = share * SPAN;
+    }
+
+    end() {
+      for (const one of this.animations) one.cancel();
+      for (const one of this.flights) one.remove();
+    }
+  }
+
+  // --- a film and where its reader is
+
+  class Film {
+    constructor(root) {
+      this.root = root;
+      this.steps = [...root.querySelectorAll(":scope > .scene")];
+      this.place = this.aim();
+      this.show();
+      this.addRail();
+      const follow = () => this.move();
+      addEventListener("scroll", follow, { passive: true });
+      addEventListener("resize", follow);
+      addEventListener("beforeprint", () => this.change?.end());
+      new MutationObserver(follow).observe(root, { childList: true, subtree: true });
+    }
+
+    drawing(n) {
+      return this.steps[n].querySelector(":scope > .output svg");
+    }
+
+    // Where the text has come to: 1.5 is half way from the second step to the third.
+    aim() {
+      const [low, high] = narrow.matches ? [0.97, 0.66] : [0.85, 0.45];
+      const shares = this.steps.slice(1).map((step) => {
+        const top = step.querySelector(".said > *").getBoundingClientRect().top / innerHeight;
+        return clamp((low - top) / (low - high));
+      });
+      const place = shares.reduce((total, share) => total + share, 0);
+      return calm.matches ? Math.round(place) : place;
+    }
+
+    move() {
+      this.frame ??= requestAnimationFrame(() => {
+        this.frame = undefined;
+        const far = this.aim() - this.place;
+        const near = Math.abs(far) < 0.004 || calm.matches;
+        this.place += near ? far : far * 0.22; // a wheel jumps, the drawing does not
+        this.show();
+        if (!near) this.move();
+      });
+    }
+
+    show() {
+      const from = Math.floor(this.place);
+      const share = this.place - from;
+      const pair = [from, ...(share ? [from + 1] : [])].map((n) => this.drawing(n));
+      if (this.change?.drawings.some((one, i) => one !== pair[i])) {
+        this.change.end();
+        this.change = undefined;
+      }
+      this.steps.forEach((step, n) => {
+        step.classList.toggle("now", n === from || (share > 0 && n === from + 1));
+        step.classList.toggle("read", n === Math.round(this.place));
+      });
+      // A reader's edit may leave a block without a drawing.
+      if (share && pair.every(Boolean)) {
+        this.change ??= new Change(...pair);
+        this.change.show(share);
+      }
+      const now = Math.round(this.place);
+      if (!this.rail) return;
+      this.rail.value = now;
+      const name = this.steps[now].querySelector(".said strong")?.textContent ?? now + 1;
+      this.rail.setAttribute("aria-valuetext", name);
+    }
+
+    // Below the drawing a slider from step to step.
+    addRail() {
+      this.rail = document.createElement("input");
+      const last = this.steps.length - 1;
+      Object.assign(this.rail, { type: "range", className: "rail", min: 0, max: last, step: 1 });
+      this.rail.setAttribute("aria-label", this.root.dataset.name);
+      this.rail.addEventListener("input", () => this.goTo(this.rail.valueAsNumber));
+      this.root.append(this.rail);
+      this.show();
+    }
+
+    goTo(n) {
+      const top = this.steps[n].querySelector(".said > *").getBoundingClientRect().top;
+      const line = innerHeight * (narrow.matches ? 0.5 : 0.35);
+      scrollBy({ top: top - line, behavior: "instant" }); // the drawing takes its time
+    }
+  }
+
+  for (const root of document.querySelectorAll(".film")) root.film = new Film(root);
+})();

@@ -10,6 +10,7 @@ import io
 import re
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -370,11 +371,22 @@ def test_a_page_without_storage_is_whole(reader: Reader) -> None:
 
 
 def test_a_page_without_scripts_is_whole(reader: Reader) -> None:
-    """All frames of a stepper and all answers are there, and no control that would do nothing."""
-    reader.open("/eight-steps/?plain")
-    shown = reader.driver.find_elements("css selector", "#out-stepper .frame")
-    assert len(shown) == 24
+    """All frames of a stepper, all drawings of a film above their texts, and all answers are there,
+    and no control that would do nothing."""
+    reader.open("/real-models/?plain")
+    shown = reader.driver.find_elements("css selector", "#out-follow .frame")
+    assert len(shown) == 16
     assert all(one.is_displayed() for one in shown)
+    reader.open("/eight-steps/?plain")
+    places = ".film figure, .film .said"
+    parts = reader.driver.find_elements("css selector", places)
+    assert [one.tag_name for one in parts] == ["figure", "div"] * 8
+    assert all(one.is_displayed() for one in parts)
+    opacity = f"return [...document.querySelectorAll({places!r})].map((one) => "
+    assert reader.ask(f"{opacity}getComputedStyle(one).opacity)") == ["1"] * 16
+    for above, below in pairwise(one.rect for one in parts):
+        assert above["height"] > 20
+        assert above["y"] + above["height"] <= below["y"] + 1
     for gone in (".stepper-bar", ".live-edit", ".live-turn", "label[for=__search]"):
         assert not [
             one for one in reader.driver.find_elements("css selector", gone) if one.is_displayed()
@@ -388,11 +400,11 @@ def test_in_forced_colours_the_chosen_step_is_seen(site: Path, tmp_path: Path) -
     """Firefox alone: WebKitGTK has no such colours."""
     forced = {"browser.display.document_color_use": 2}
     with serve(site) as address, launch_firefox(tmp_path, forced) as driver:
-        driver.get(address + "/eight-steps/")
+        driver.get(address + "/real-models/")
         assert driver.execute_script("return matchMedia('(forced-colors: active)').matches")
         colours = driver.execute_script(
             "return [...document.querySelectorAll("
-            "'#out-stepper fieldset:not(.pipeline) input')].map((one) => [one.checked,"
+            "'#out-follow fieldset:not(.pipeline) input')].map((one) => [one.checked,"
             "getComputedStyle(one.nextElementSibling).backgroundColor])"
         )
     chosen = {colour for is_checked, colour in colours if is_checked}

@@ -20,7 +20,7 @@ from attention_docs.softmax import softmax as package_softmax
 from tests.conftest import ROOT, each_language, needs_browser
 from tests.drawings import assert_text_fits
 from tests.exact import product, softmax, transpose
-from tests.test_browser import AXE, Visit, make_path
+from tests.test_browser import AXE, NEAR, SETTLED, WHOLE, Visit, make_path
 
 SCRIPT = ROOT / "docs" / "assets" / "film.js"
 STEPS = 8
@@ -254,8 +254,7 @@ SCROLL = """([n, height]) => {
   scrollBy({ top: top - height * innerHeight, behavior: "instant" });
 }"""
 ARRIVED = """(n) => {
-  const film = document.querySelector(".film").film;
-  const { top } = film.steps[n].querySelector(".said > *").getBoundingClientRect();
+  const top = document.querySelector(".film").film.findTop(n);
   return top > 0 && top < 0.64 * innerHeight;
 }"""
 
@@ -388,6 +387,58 @@ def test_keys_lead_from_step_to_step(visit: Visit) -> None:
 
 
 @needs_browser
+@pytest.mark.parametrize("width", [390, 1280])
+def test_opened_tools_lie_over_nothing_and_change_no_drawing(width: int, visit: Visit) -> None:
+    """They scroll with the text of their step, however many are open."""
+    tab = open_film(visit, width=width, reduced_motion="reduce")
+    go(tab, 4)
+    summary = tab.locator(".film > .scene.read .tools summary").first
+    before = summary.bounding_box()
+    summary.click()
+    assert tab.evaluate(REST) == 4
+    assert summary.bounding_box() == before
+    tab.evaluate("for (const one of document.querySelectorAll('.film details')) one.open = true")
+    for step in range(STEPS):
+        tab.evaluate("n => document.querySelector('.film').film.goTo(n)", step)
+        assert tab.evaluate(REST) == step
+    parts = [one.bounding_box() for one in tab.locator(".film .tools, .film .said").all()]
+    assert len(parts) == 2 * STEPS
+    assert all(a["y"] + a["height"] <= b["y"] + 1 for a, b in pairwise(parts))
+    drawing = tab.locator(".film > .scene.read figure").bounding_box()
+    assert width == 390 or all(a["x"] + a["width"] <= drawing["x"] for a in parts)
+
+
+# Where the focus is: in the film, and whether something lies over it.
+FOCUSED = """() => {
+  const one = document.activeElement;
+  const { left, top, width, height } = one.getBoundingClientRect();
+  const seen = document.elementFromPoint(left + width / 2, top + height / 2);
+  const film = document.querySelector(".film");
+  const html = one.outerHTML.slice(0, 120);
+  return [film.contains(one), Boolean(seen) && (one.contains(seen) || seen.contains(one)), html];
+}"""
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_lies_over_what_keys_reach(width: int, visit: Visit) -> None:
+    tab = open_film(visit, width=width)
+    for key, first in (("Tab", "first"), ("Shift+Tab", "last")):
+        stops = tab.locator(":is(.film > .scene) :is(summary, a[href])")
+        getattr(stops.filter(visible=True), first).focus()
+        reached = 0
+        while True:
+            tab.evaluate(REST)
+            inside, seen, html = tab.evaluate(FOCUSED)
+            if not inside:
+                break
+            assert seen, (key, html)
+            reached += 1
+            tab.keyboard.press(key)
+        assert reached > STEPS
+
+
+@needs_browser
 @each_language
 @pytest.mark.parametrize("media", ["script", "print"])
 def test_without_scripts_and_on_paper_drawings_and_texts_follow_each_other(
@@ -412,6 +463,9 @@ def test_without_scripts_and_on_paper_drawings_and_texts_follow_each_other(
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_everyone_can_read_it(width: int, scheme: str, lang: str, visit: Visit) -> None:
     tab = open_film(visit, lang, width=width, color_scheme=scheme)
+    tab.add_style_tag(content=WHOLE)
+    tab.evaluate(NEAR)
     go(tab, 4)
+    tab.evaluate(SETTLED)
     tab.evaluate(AXE_SCRIPT)
     assert tab.evaluate(AXE) == []

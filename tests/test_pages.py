@@ -408,7 +408,7 @@ def read_values(article: Any) -> tuple[list[tuple[str, str, str]], dict[str, str
 def find_box(tag: Any) -> str:
     """The address of the box that an element stands in, if any."""
     boxes = (one for one in tag.iterancestors("div") if one.get("id"))
-    kinds = {"inside", "result", "exercise"}
+    kinds = {"inside", "result", "exercise", "film"}
     return next((one.get("id") for one in boxes if kinds & list_classes(one)), "")
 
 

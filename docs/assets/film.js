@@ -7,6 +7,7 @@
   const narrow = matchMedia("(max-width: 44.99em)");
   const SPAN = 1000; // of an animation from drawing to drawing; nothing runs by itself
   const clamp = (x) => Math.min(1, Math.max(0, x));
+  const ratio = (one, two) => (two ? one / two : 1); // what is not laid out has no size
 
   // --- from one drawing to the next
 
@@ -21,15 +22,36 @@
       const across = x + width / 2 - own.x - own.width / 2;
       return `translate(${across}px, ${y + height / 2 - own.y - own.height / 2}px)`;
     }
-    const [wide, high] = [width / own.width, height / own.height];
+    const [wide, high] = [ratio(width, own.width), ratio(height, own.height)];
     return `translate(${x - wide * own.x}px, ${y - high * own.y}px) scale(${wide}, ${high})`;
+  };
+
+  // An empty drawing that lies over another one: what flies is no part of the page's own drawings.
+  const over = (svg) => {
+    const [sky, figure] = [svg.cloneNode(false), svg.closest("figure")];
+    for (const name of ["role", "aria-label"]) sky.removeAttribute(name);
+    sky.setAttribute("aria-hidden", true);
+    const [own, whole] = [svg.getBoundingClientRect(), figure.getBoundingClientRect()];
+    const part = (length, all) => `${100 * ratio(length, all)}%`;
+    Object.assign(sky.style, {
+      position: "absolute",
+      left: part(own.left - whole.left, whole.width),
+      top: part(own.top - whole.top, whole.height),
+      width: part(own.width, whole.width),
+      height: part(own.height, whole.height),
+      maxWidth: "none",
+      minWidth: 0,
+      margin: 0,
+    });
+    figure.append(sky);
+    return sky;
   };
 
   class Change {
     constructor(before, after) {
       this.drawings = [before, after];
       this.animations = [];
-      this.flights = [];
+      this.sky = over(after);
       const parts = (svg) => [...svg.querySelectorAll("[data-key]")];
       this.old = new Map(parts(before).map((one) => [one.dataset.key, one]));
       this.fresh = new Map(parts(after).map((one) => [one.dataset.key, one]));
@@ -82,8 +104,7 @@
       const flight = source.cloneNode(true);
       for (const name of ["data-key", "data-from", "data-turn"]) flight.removeAttribute(name);
       flight.setAttribute("opacity", 0); // until it is its turn
-      target.after(flight);
-      this.flights.push(flight);
+      this.sky.append(flight);
       this.run(
         flight,
         [
@@ -102,7 +123,7 @@
 
     end() {
       for (const one of this.animations) one.cancel();
-      for (const one of this.flights) one.remove();
+      this.sky.remove();
     }
   }
 
@@ -117,22 +138,34 @@
       this.addRail();
       const follow = () => this.move();
       addEventListener("scroll", follow, { passive: true });
-      addEventListener("resize", follow);
-      addEventListener("beforeprint", () => this.change?.end());
-      new MutationObserver(follow).observe(root, { childList: true, subtree: true });
+      addEventListener("resize", () => this.endChange());
+      addEventListener("beforeprint", () => this.endChange());
+      new ResizeObserver(follow).observe(root); // a fold that is opened
+      // A live page has drawn anew (live/output.js).
+      root.addEventListener("contentvisibilityautostatechange", () => this.endChange());
     }
 
     drawing(n) {
       return this.steps[n].querySelector(":scope > .output svg");
     }
 
+    endChange() {
+      this.change?.end();
+      this.change = undefined;
+      this.move();
+    }
+
+    // Where a step begins in the window: at its tools, so that it stays when they are opened.
+    findTop(n) {
+      return this.steps[n].querySelector(".tools, .said > *").getBoundingClientRect().top;
+    }
+
     // Where the text has come to: 1.5 is half way from the second step to the third.
     aim() {
       const [low, high] = narrow.matches ? [0.97, 0.66] : [0.85, 0.45];
-      const shares = this.steps.slice(1).map((step) => {
-        const top = step.querySelector(".said > *").getBoundingClientRect().top / innerHeight;
-        return clamp((low - top) / (low - high));
-      });
+      const shares = this.steps
+        .slice(1)
+        .map((_, n) => clamp((low - this.findTop(n + 1) / innerHeight) / (low - high)));
       const place = shares.reduce((total, share) => total + share, 0);
       return calm.matches ? Math.round(place) : place;
     }
@@ -184,9 +217,8 @@
     }
 
     goTo(n) {
-      const top = this.steps[n].querySelector(".said > *").getBoundingClientRect().top;
       const line = innerHeight * (narrow.matches ? 0.5 : 0.35);
-      scrollBy({ top: top - line, behavior: "instant" }); // the drawing takes its time
+      scrollBy({ top: this.findTop(n) - line, behavior: "instant" }); // the drawing takes its time
     }
   }
 

@@ -143,19 +143,24 @@ class Content:
         words = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
         names += [Names(same, "") for same in words.get("same", ())]
         merged = conversion.merge_forms(forms)
-        return Vocabulary(names, merged, self._find_asked(lang), words.get("empty", ()))
+        asked = self._find_asked(lang, words.get("asked", {}))
+        return Vocabulary(names, merged, asked, words.get("empty", ()))
 
-    def _find_asked(self, lang: str) -> dict[str, str]:
+    def _find_asked(self, lang: str, more: Mapping[str, Sequence[str]]) -> dict[str, str]:
         """What people ask a section for, by its address: the first place has all of their words."""
         path, script = self.root / "docs" / "questions.toml", self.scripts.get(lang)
-        found: dict[str, str] = {}
+        found: dict[str, list[str]] = {}
         for entry in read_entries(path) if path.is_file() else ():
             question = entry.get(script.origin if script else lang, "")
             for number, place in enumerate(entry["places"]):
                 text = "\n".join([question, *(() if number else entry["words"])])
-                address = place.replace("#", "/#").removesuffix("#")
-                found[address] = "\n".join(filter(None, [found.get(address), text]))
-        return found
+                found.setdefault(place, []).append(text)
+        for place, text in more.items():
+            found.setdefault(place, []).extend(text)
+        return {
+            place.replace("#", "/#").removesuffix("#"): "\n".join(filter(None, texts))
+            for place, texts in found.items()
+        }
 
     def read_strings(self, listing: Path, lang: str) -> Mapping[str, str] | None:
         """The strings of a listing in a language, converted if the language is."""

@@ -9,11 +9,14 @@ const BORDER = /(?<=\p{Script=Han}) +(?=\S)|(?<=\S) +(?=\p{Script=Han})/gu;
 const BETWEEN = /(?<=\p{Script=Han})(?!\p{Script=Han}|$)|(?<!\p{Script=Han}|^)(?=\p{Script=Han})/gu;
 const PIECE = /\p{Script=Han}+|[^\s\p{Script=Han}，。？！：；、（）《》]+/gu;
 const OTHER = 0.7; // what another name counts for
+const IN_PASSING = 0.6; // what a word counts for that no title has: it is seldom what is asked for
 const HEAD = 3; // what a title counts for, beside the text
 const SHOWN = 150; // characters of a paragraph around a match
 let typical = 1; // characters of a section
 let docs = [];
 let corpus = ""; // all that can be found, to see whether a word occurs at all
+let common = new Map(); // of a Latin word that occurs: how often
+let heads = ""; // all titles, and all questions that people ask
 let names = new Map(); // of a name: what else the thing is called, and the page that defines it
 let empty = new Set(); // words of a question that say nothing of its subject
 let scripts = new Map(); // of a character that has several forms: the one that stands for all
@@ -51,17 +54,22 @@ function setUp({ config, docs: entries }) {
   const pages = new Map(docs.map(({ location, lines }) => [location, lines[0]]));
   for (const doc of docs) doc.head = pages.get(doc.page) ?? "";
   typical = docs.reduce((sum, { body }) => sum + body.length, 0) / docs.length;
-  corpus = docs.map(({ body, lines }) => [body, ...lines].join("\n")).join("\n");
+  heads = docs.flatMap(({ lines }) => lines).join("\n");
+  corpus = [...docs.map(({ body }) => body), heads].join("\n");
+  common = new Map();
+  for (const [word] of corpus.matchAll(/[a-z]{3,}/g)) common.set(word, (common.get(word) ?? 0) + 1);
 }
 
 /* What is written in several ways, in one: small letters, one script, no space between Chinese and
-   Latin, no hyphen between letters, no apostrophe, indices and powers as they are typed. */
+   Latin, no hyphen between letters, no apostrophe, indices, powers and roots as they are typed. */
 function fold(text) {
   const plain = text
     .toLowerCase()
     .replace(/['’‘`]/g, "")
     .replace(/[ₖ²ᵀ−]/g, (sign) => ({ ₖ: "_k", "²": "^2", ᵀ: "^t", "−": "-" })[sign])
-    .replace(/(?<=\p{L})[-–](?=\p{L})/gu, " ");
+    .replace(/(?<=\p{L})[-–](?=\p{L})/gu, " ")
+    .replace(/(?<![\p{L}\d_])d(?=[kv](?![\p{L}\d_]))/gu, "d_")
+    .replace(/(?:(?<![a-z])sqrt|根号|square root of) ?\(?(?=d(?:_|$| ))/gu, "√");
   const one = scripts.size ? plain.replace(/\p{Script=Han}/gu, (c) => scripts.get(c) ?? c) : plain;
   return one.replace(BORDER, "").trim();
 }
@@ -142,9 +150,14 @@ function price(word) {
   if (empty.has(word)) return 0.3;
   if (names.has(word)) return 0.9;
   if (word.length < 2) return 1.6;
-  const isLong = word.length > 2; // a word of three does not begin or end with one that says nothing
-  if (isLong && (empty.has(word[0]) || empty.has(word.at(-1)))) return Infinity;
-  if (word.length < 5 && corpus.includes(word)) return 1.1;
+  // A word of three or more does not begin or end with one that says nothing.
+  const isEmpty = (_, end) => empty.has(word.slice(0, end)) || empty.has(word.slice(end));
+  if (word.length > 2 && [...word].some(isEmpty)) return Infinity;
+  const isPadded = word.length > 3 && (names.has(word.slice(1)) || names.has(word.slice(0, -1)));
+  const isNamed = (_, end) => names.has(word.slice(0, end)) && names.has(word.slice(end));
+  if (isPadded || [...word].some(isNamed)) return Infinity;
+  if (word.length < 5 && heads.includes(word)) return 1.1;
+  if (word.length < 5 && corpus.includes(word)) return 1.1 + (word.length - 1) * 0.4;
   return word.length < 3 ? 2.2 : Infinity;
 }
 
@@ -167,16 +180,41 @@ function cut(query) {
   const pieces = query.match(PIECE) ?? [];
   return pieces.flatMap((piece) => {
     if (HAN.test(piece)) return cutHan(piece);
-    const word = piece.replace(/^["“”(]+(?=[^()]*$)|[?!.,;:"“”]+$/g, "");
+    const word = piece.replace(/^["“”(]+(?=[^()]*$)|(?<=^[^(]*)\)+$|[?!.,;:"“”]+$/g, "");
     if (!word || names.has(word) || occurs(stem(word))) return word || [];
     const parts = word.match(/[\p{L}\d]+(?:_[\p{L}\d]+)*/gu) ?? [];
-    return (parts.length > 1 ? parts : (word.match(/[\p{L}\d]+/gu) ?? [])).map((part) => {
-      for (let end = part.length; end >= Math.max(5, part.length - 3); end--) {
-        if (occurs(part.slice(0, end))) return part.slice(0, end);
-      }
-      return part;
-    });
+    return (parts.length > 1 ? parts : (word.match(/[\p{L}\d]+/gu) ?? [])).flatMap(findKnown);
   });
+}
+
+/* What a word that occurs nowhere stands for: two words written as one, one with a slip, or the
+   beginning of one. */
+function findKnown(word) {
+  if (empty.has(word) || occurs(stem(word))) return word;
+  const cuts = [...word].map((_, end) => [word.slice(0, end), word.slice(end)]).slice(2, -1);
+  const named = cuts.find((pair) => names.has(pair.join(" ")));
+  const rarer = (pair) =>
+    Math.min(...pair.map((one) => common.get(one) ?? common.get(stem(one)) ?? 0));
+  const joined = named ?? cuts.sort((one, other) => rarer(other) - rarer(one))[0];
+  if (joined && (named || rarer(joined) > 2)) return joined;
+  const near =
+    word.length < 5 ? [] : [...common].filter(([one, times]) => times > 2 && isSlip(one, word));
+  if (near.length) return near.reduce((one, other) => (other[1] > one[1] ? other : one))[0];
+  for (let end = word.length - 1; end >= Math.max(5, word.length - 3); end--) {
+    if (occurs(word.slice(0, end))) return word.slice(0, end);
+  }
+  return word;
+}
+
+/* Whether a letter too many, too few or another one, or two that changed places, is all that differs. */
+function isSlip(one, other) {
+  if (Math.abs(one.length - other.length) > 1) return false;
+  let start = 0;
+  while (start < one.length && one[start] === other[start]) start++;
+  const [left, right] = [one.slice(start), other.slice(start)];
+  if (left.slice(1) === right.slice(1) || left.slice(1) === right || left === right.slice(1))
+    return true;
+  return left[0] === right[1] && left[1] === right[0] && left.slice(2) === right.slice(2);
 }
 
 /* The terms of a query: names of several words first, then words; not those that say nothing, unless
@@ -195,7 +233,9 @@ function readTerms(query) {
     }
     start = end;
   }
-  const telling = found.filter(({ name }) => !empty.has(name) && !/^[\d\p{P}]{1,2}$/u.test(name));
+  const telling = found.filter(
+    ({ name }) => !empty.has(name) && !/^[\d\p{P}\p{S}]{1,2}$/u.test(name),
+  );
   const terms = telling.length ? telling : found;
   return [...new Map(terms.map((term) => [term.name, term])).values()];
 }
@@ -210,6 +250,9 @@ function isCompound([one, other = ""]) {
 function makeTerm(name, size, isLast) {
   const others = [...(names.get(name)?.others ?? [])].filter((other) => other.length > 1);
   if (size > 1) others.push(name.replaceAll(" ", ""));
+  if (/[a-z]\.[a-z]/.test(name)) others.push(name.slice(name.lastIndexOf(".") + 1));
+  const spoken = name.replaceAll("_", " ");
+  if (spoken !== name) others.push(spoken, ...(names.get(spoken)?.others ?? []));
   const own = stem(name);
   const found = new Map(countTerm(own, isLast));
   for (const other of others) {
@@ -224,7 +267,9 @@ function makeTerm(name, size, isLast) {
   }
   const among = [...found.values()].filter(({ times, hits }) => times || hits.some(Boolean)).length;
   const words = Math.max(size, HAN.test(name) ? name.length / 2 : 1);
-  const weight = Math.log(1 + docs.length / (1 + among)) * (1 + (words - 1) / 3);
+  const share =
+    heads.includes(own) || others.some((other) => heads.includes(other)) ? 1 : IN_PASSING;
+  const weight = share * Math.log(1 + docs.length / (1 + among)) * (1 + (words - 1) / 3);
   const pages = new Set([...found.keys()].map((place) => docs[place].page));
   return { name, own, others, found, among, weight, words, pages };
 }
@@ -301,7 +346,7 @@ function rate(doc, place, terms, asked) {
     return weight * (0.4 + 0.6 * Math.min(1, words / Math.max(1, doc.sizes[line])));
   });
   score += HEAD * Math.max(...heads) * (doc.location.includes("#") ? 1 : 1.2);
-  score *= (covered / whole) ** 2;
+  score *= (covered / whole) ** 1.5;
   if (terms.length > 1 || terms[0].words > 1) {
     if (doc.lines.some((line) => line.includes(asked))) score += whole * 2;
     else if (doc.body.includes(asked)) score += whole;

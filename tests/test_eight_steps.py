@@ -671,6 +671,11 @@ def test_column_attention_takes_tensors(dtype):
     torch.testing.assert_close(got, gradient)
 
 
+def test_wrong_width(chapter):
+    says = "mat1 and mat2 shapes cannot be multiplied (3x4 and 3x3)"
+    assert chapter.output("wrong-width") == says
+
+
 def test_four(chapter):
     """The four candidates for output 1, each from its own definition."""
     features = product(transpose(QUERIES), KEYS)

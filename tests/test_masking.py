@@ -434,6 +434,13 @@ def test_empty_gradient(chapter: Page) -> None:
     assert chapter.values("empty-row-torch") == ["48"]
 
 
+def test_empty_recipes(chapter: Page) -> None:
+    """By hand: softmax hands back NaN, a filled place hands back 0, a sum hands on what it gets."""
+    found = chapter.table("empty-recipes")
+    assert [[line[f"key {key}"] for key in (1, 2, 3)] for line in found] == [["0", "0", "0"]] * 4
+    assert [line["NaN in the gradient"] for line in found] == ["0", "3", "3", "0"]
+
+
 def polarity_of(weights: str) -> str:
     """What a mark in the middle does, read off the weights."""
     if weights.endswith("Error"):

@@ -480,6 +480,16 @@ heatmap(
 # --8<-- [end:four]
 
 
+# --8<-- [start:wrong-width]
+import torch
+
+try:
+    torch.ones(3, 4) @ torch.ones(3, 3)
+except RuntimeError as error:
+    print(error)
+# --8<-- [end:wrong-width]
+
+
 # --8<-- [start:loop]
 def agree(a, b):
     """Whether two arrays differ nowhere by more than 1e-12."""

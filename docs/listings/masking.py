@@ -574,6 +574,34 @@ table(
 )
 # --8<-- [end:empty-gradient]
 
+# --8<-- [start:empty-recipes]
+keyless = ~first_empty.any(-1, keepdim=True)  # rows that see no key
+barred = torch.zeros(3, 3).masked_fill(~first_empty, -torch.inf)
+opened = ~(first_empty | keyless)  # an empty row hides nothing
+recipes = {
+    "replace, softmax, nan_to_num": lambda s: (
+        s.masked_fill(~first_empty, -torch.inf).softmax(-1).nan_to_num(0)
+    ),
+    "add, softmax, nan_to_num": lambda s: (s + barred).softmax(-1).nan_to_num(0),
+    "add, softmax, where": lambda s: (s + barred).softmax(-1).where(~keyless, 0),
+    "open, softmax, where": lambda s: (
+        s.masked_fill(opened, -torch.inf).softmax(-1).where(~keyless, 0)
+    ),
+}
+tried = []
+for recipe in recipes.values():
+    leaf = torch.randn(3, 3, requires_grad=True)
+    repaired = recipe(leaf)
+    (gradient,) = torch.autograd.grad(repaired.square().sum(), leaf)
+    tried.append([*repaired[0].tolist(), int(gradient.isnan().sum())])
+table(
+    tried,
+    columns=["key 1", "key 2", "key 3", "NaN in the gradient"],
+    index=list(recipes),
+    spec=[".0f", ".0f", ".0f", "d"],
+)
+# --8<-- [end:empty-recipes]
+
 # --8<-- [start:mistake-float16]
 half = np.array([2, 4, 4], dtype=np.float16)
 largest = np.finfo(np.float16).max

@@ -29,6 +29,8 @@ from xml.etree.ElementTree import Element, SubElement
 
 from markdown.util import HTML_PLACEHOLDER_RE
 
+from attention_docs.site.run.values import LOST
+
 OPTION = re.compile(r"\s*\[(?P<mark>[x ])\]\s*")
 WHY = " — "
 LINE = re.compile(r"\s*\[(?:(?P<name>[a-w])(?:: (?P<needs>[a-w ]+))?|-)\]\s*")
@@ -198,7 +200,11 @@ def needs_digits(exact: str) -> bool:
     Examples:
         >>> needs_digits("0.25"), needs_digits("[0, 0.3333333333]"), needs_digits("109482240")
         (False, True, False)
+        >>> needs_digits("⚠")
+        False
     """
+    if exact == LOST:  # why it is lost is reported where it should have come from
+        return False
     numbers = (float(one) for one in re.split(r"[\[\], ]+", exact) if one)
     return any(not one.is_integer() and float(f"{one:.3g}") != one for one in numbers)
 

@@ -155,8 +155,8 @@ class Content:
             for number, place in enumerate(entry["places"]):
                 text = "\n".join([question, *(() if number else entry["words"])])
                 found.setdefault(place, []).append(text)
-        for place, text in more.items():
-            found.setdefault(place, []).extend(text)
+        for place, words in more.items():
+            found.setdefault(place, []).extend(words)
         return {
             place.replace("#", "/#").removesuffix("#"): "\n".join(filter(None, texts))
             for place, texts in found.items()

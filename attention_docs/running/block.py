@@ -12,7 +12,7 @@ import linecache
 import sys
 import traceback
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -61,6 +61,7 @@ class BlockRunner:
         }
         self.first = languages[0]
         self.live = live
+        self.check_observers: list[Callable[[str, bool], None]] = []  # others than its own
         self.value: Any = None  # of the last block's last line
         self.shown: Any = None  # the same if it is a figure
         module = types.ModuleType("listing")
@@ -164,7 +165,7 @@ class BlockRunner:
 
     def _install_watch(self, watch: Watch) -> Watch:
         observers[:] = [] if self.live else [watch.observe]
-        check_observers[:] = [watch.observe_check]
+        check_observers[:] = [watch.observe_check, *self.check_observers]
         return watch
 
 

@@ -2,12 +2,12 @@
 
     python -m attention_docs.verify PLACE [--all] [--pages | --run]
 
-PLACE is a site: its folder, its archive (attention-docs.zip), or its address (https://…). What
-pages show is compared with numbers.json, and numbers.json with what the listings give here, with
-the package that is installed. Only code that you have already is run: the site's listings and
-inline expressions must be those of the checkout that holds this package. Any other code runs only
-with --run, and then with all the rights that you have. With --pages nothing runs: the pages are
-compared with numbers.json alone.
+PLACE is a site: its folder, its archive (attention-docs.zip), or its address (https://…). Its files
+are compared with SHA256SUMS (at an address those of text), what pages show with numbers.json, and
+numbers.json with what the listings give here, with the package that is installed. Only code that
+you have already is run: the site's listings and inline expressions must be those of the checkout
+that holds this package. Any other code runs only with --run, and then with all the rights that you
+have. With --pages nothing runs: the files are compared with SHA256SUMS and numbers.json alone.
 
 The standard library and NumPy are enough; a block that needs torch says so where torch is not
 installed. What the words of listings and figures are in each language, numbers.json says.
@@ -51,8 +51,9 @@ from attention_docs.running.sections import SectionError, split_sections
 
 EQUAL, DIFFERS, NOT_RUN = "equal", "differs", "not runnable here"
 LOCAL = ("localhost", "127.0.0.1", "::1")  # where plain http meets nobody on the way
-NUMBERS, LISTINGS = "numbers.json", "docs/listings/"
+NUMBERS, SUMS, LISTINGS = "numbers.json", "SHA256SUMS", "docs/listings/"
 ROOT = Path(__file__).parents[1]  # where the installed package lies
+TEXT = (".html", ".md", ".json", ".py", ".js", ".css", ".ipynb", ".txt", ".csv")
 PATIENCE = 30  # seconds until a site counts as out of reach
 LARGEST = 64 * 2**20  # bytes of one file of a site; its numbers.json has 4 MB
 SHAPE: dict[str, type] = {
@@ -172,6 +173,19 @@ def _check_kind(found: Mapping[str, Any], wanted: Mapping[str, type], where: str
         if not isinstance(found.get(name), kind):
             got = type(found[name]).__name__ if name in found else "nothing"
             raise PlaceError(f'{where} must hold "{name}", a {kind.__name__}, got {got}')
+
+
+def find_changed_files(read: Read, text_alone: bool) -> Iterator[str]:
+    """The files of a site that are not those of the build, or are gone; or of those with text."""
+    for line in read_file(read, SUMS).decode().splitlines():
+        digest, _, name = line.partition("  ")
+        if text_alone and not name.endswith(TEXT):
+            continue
+        try:
+            if hashlib.sha256(read_file(read, name)).hexdigest() != digest:
+                yield f"{name}: not the file that the build has written"
+        except PlaceError as error:
+            yield str(error)
 
 
 # --- what a page shows
@@ -676,6 +690,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         foreign = [] if chosen.pages or chosen.run else [*find_foreign_code(document)]
         if foreign:
             raise PlaceError(_describe_foreign(chosen.place, foreign))
+        changed = [*find_changed_files(read, text_alone="://" in chosen.place)]
     except PlaceError as error:
         _print_line(str(error), sys.stderr)
         return 2
@@ -683,10 +698,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _print_line(line)
     ran = None if chosen.pages else run_pages(document, read)
     found = list(compare_records(document, ran, touched(document, read)))
-    for line in format_report(found, chosen.all):
+    for line in (*(f"{DIFFERS}: {one}" for one in changed), *format_report(found, chosen.all)):
         _print_line(line)
     states = {one.state for one in found}
-    return 1 if DIFFERS in states else 3 if NOT_RUN in states else 0
+    return 1 if DIFFERS in states or changed else 3 if NOT_RUN in states else 0
 
 
 if __name__ == "__main__":

@@ -139,6 +139,10 @@ class SmallSite:
     def save(self) -> None:
         self.write("numbers.json", json.dumps(self.document))
         self.write("small/index.html", self.page)
+        names = ("numbers.json", "listings/small.py", "small/index.html")
+        there = {n: self.folder / n for n in names if (self.folder / n).is_file()}
+        sums = (f"{digest_of(path)}  {name}\n" for name, path in there.items())
+        self.write("SHA256SUMS", "".join(sums))
 
     def needs_torch(self) -> None:
         """Have the last number made by torch, whose import takes seconds."""
@@ -235,7 +239,7 @@ def test_an_archive_and_an_address(small: SmallSite, tmp_path: Path) -> None:
     assert small.verify() == 0
     packed = tmp_path / "packed.zip"
     with zipfile.ZipFile(packed, "w") as archive:
-        for name in ("numbers.json", "listings/small.py", "small/index.html"):
+        for name in ("numbers.json", "listings/small.py", "small/index.html", "SHA256SUMS"):
             archive.write(small.folder / name, f"attention-docs/{name}")
     assert verify.main([str(packed), "--run"]) == 0
     with ThreadingHTTPServer(
@@ -329,6 +333,16 @@ def test_a_page_that_is_missing(small: SmallSite, capsys: pytest.CaptureFixture[
     (small.folder / "small" / "index.html").unlink()
     assert verify.main([str(small.folder), "--pages"]) == 1
     assert "wanted small/index.html of the site, got" in capsys.readouterr().out
+
+
+def test_a_file_that_is_not_that_of_the_build_is_named(
+    small: SmallSite, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small.save()
+    small.write("listings/small.py", LISTING + "# edited")
+    assert verify.main([str(small.folder), "--pages"]) == 1
+    differs = "differs: listings/small.py: not the file that the build has written"
+    assert capsys.readouterr().out.splitlines()[0] == differs
 
 
 CHANGES = [  # of each record: its text and values, and what is printed here

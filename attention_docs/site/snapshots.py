@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-from attention_docs.site.record import Record, Recorder
+from attention_docs.site.record import Record, Recorder, hash_text
 
 HEAD = "What this chapter prints, draws and claims, as `make update` writes it for review.\n"
 SENTENCE = re.compile(r"(?<=\.)[ \n]+|\n{2,}")
@@ -51,14 +51,16 @@ def _format_record(record: Record) -> str:
 
 
 def _ends(figure: str) -> str:
-    r"""The description of a figure; of one with many frames, the first, the last and their number.
+    r"""The description of a figure; of one with many frames, the first, the last, others' hashes.
 
     Examples:
         >>> _ends("A. 1"), _ends("1\n2\n3\n4")
-        ('A. 1', '1\n(and 2 frames)\n4')
+        ('A. 1', '1\n(and 2 frames: d473 4e07)\n4')
     """
     first, *others = figure.split("\n")
-    return "\n".join([first, f"(and {len(others) - 1} frames)", others[-1]] if others else [first])
+    hashes = " ".join(hash_text(one)[:4] for one in others[:-1])
+    between = f"(and {len(others) - 1} frames: {hashes})"
+    return "\n".join([first, between, others[-1]] if others else [first])
 
 
 def _by_sentence(text: str) -> str:

@@ -73,6 +73,7 @@ def _publish(state: BuildState, pages: list[site.FinishedPage]) -> None:
         live_pages.list_for_offline(place.stage)
     base = urlsplit(target.site_url).path or "/"
     site.write_archive(place.stage, state.card, base, state.page_cache.store)
+    site.write_sums(place.stage)
     place.publish()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
 import posixpath
 import re
@@ -12,6 +13,9 @@ from urllib.parse import unquote
 from attention_docs.site.publish.catalogue import GAP, ZIP
 
 FOLDER = "attention-docs"
+SUMS = "SHA256SUMS"
+"""The hash of each other file of the site: `sha256sum --check` reads it too."""
+
 LINK = re.compile(r'(?P<before>\s(?:href|src)=")(?P<path>[^"#?:]*)(?P<rest>[^":]*")')
 OFFER = re.compile(rf'{re.escape(GAP)}<a href="[^"]*{re.escape(ZIP)}"[^>]*>[^<]*</a>')
 LEFT_OUT = re.compile(
@@ -31,8 +35,14 @@ def list_files(built: Path) -> list[str]:
     return sorted(name for name in names if not LEFT_OUT.match(name))
 
 
+def format_sum(name: str, content: bytes) -> str:
+    """The line of a file in SUMS."""
+    return f"{hashlib.sha256(content).hexdigest()}  {name}\n"
+
+
 def pack_site(built: Path, target: Path, base: str) -> None:
     """Write the site in `built` as a zip; `base` is the path of the site's own address."""
+    sums = ""
     with zipfile.ZipFile(target, "w") as archive:
         for name in list_files(built):
             content = (built / name).read_bytes()
@@ -43,6 +53,8 @@ def pack_site(built: Path, target: Path, base: str) -> None:
             stored = Path(name).suffix in STORED
             entry.compress_type = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
             archive.writestr(entry, content, compresslevel=6)
+            sums += format_sum(name, content)
+        archive.writestr(zipfile.ZipInfo(f"{FOLDER}/{SUMS}", DATE), sums)
 
 
 def adapt_page(content: str, name: str, built: Path, base: str) -> str:

@@ -62,3 +62,12 @@ def write_archive(built: Path, drawn: share_card.Card | None, base: str, store: 
         archive.pack_site(built, part, base)
         part.replace(kept)
     shutil.copyfile(kept, built / ZIP)
+
+
+def write_sums(built: Path) -> None:
+    """Write the hash of each file of the site, which `verify` compares."""
+    files = sorted(path for path in built.rglob("*") if path.is_file())
+    sums = (
+        archive.format_sum(one.relative_to(built).as_posix(), one.read_bytes()) for one in files
+    )
+    write_text(built / archive.SUMS, "".join(sums))

@@ -184,7 +184,7 @@ def _add_exact_values(ask: Element, words: Mapping[str, Any], find_exact: FindEx
         if value is None:
             continue
         name, text = find_exact(str(value.get("id")))
-        if not text:
+        if text in ("", LOST):  # of a block that failed, which is told of at the end
             continue
         exact = Element("span", {"class": "exact", "id": name, "hidden": ""})
         exact.text = text

@@ -111,6 +111,8 @@ class _Split(ast.NodeTransformer):
                 found = self.visit(deepcopy(definition[1]))
                 self.line = before
                 return found
+            case ast.BinOp(op=ast.MatMult()):  # one operand: a factor may meet zeros
+                return self._replace(node)
             case ast.Compare() | ast.BoolOp() | ast.UnaryOp() | ast.BinOp():
                 return self.generic_visit(node)
             case ast.expr():
@@ -166,10 +168,11 @@ def _move(value: Any, others: Iterable[Any] = (), differs: bool = False) -> Iter
                     yield one
                 elif hasattr(one, "shape"):
                     yield from (one.min(), one.max())
-        case list() | tuple():
-            for place in {0, len(value) - 1} if value else ():
+        case list() | tuple() if value:
+            yield value[1:]
+            for place in {0, len(value) - 1}:
+                make = getattr(value, "_make", type(value))  # of a named tuple
                 for moved in _move(value[place]):
-                    make = getattr(value, "_make", type(value))  # of a named tuple
                     yield make([*value[:place], moved, *value[place + 1 :]])
         case _ if isinstance(getattr(value, "shape", 0), tuple) and 0 not in value.shape:
             if differs:

@@ -128,15 +128,6 @@ def test_weights_are_a_convex_combination(sizes: list[int], lead: list[int], see
     assert (output >= v.min(axis=-2, keepdims=True) - 1e-12).all()
 
 
-def test_numpy_and_torch_give_the_same() -> None:
-    tensors = make_tensors(SHAPES[2], torch.float64)
-    ours, weights = attention(*(t.numpy() for t in tensors))
-    theirs, other = attention(*tensors)
-    assert isinstance(ours, np.ndarray)
-    assert np.allclose(ours, theirs.numpy(), rtol=0, atol=1e-13)
-    assert np.allclose(weights, other.numpy(), rtol=0, atol=1e-13)
-
-
 @pytest.mark.parametrize("shapes", [SHAPES[2], SHAPES[-1]])
 def test_returned_weights_are_those_before_dropout(shapes: Any) -> None:
     tensors = make_tensors(shapes, torch.float64)

@@ -119,26 +119,6 @@ def test_additive_agrees_with_torch(dtype: torch.dtype, seed: int, sizes: list[i
     close(additive(query, key, W_q, W_k, w), theirs, dtype, scale.item())
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16], ids=str)
-def test_numpy_and_torch_agree(dtype: torch.dtype) -> None:
-    query, key = normal(1, 2, 3, 5, dtype=dtype), normal(2, 7, 5, dtype=dtype)
-    long_key, W = normal(3, 7, 6, dtype=dtype), normal(4, 5, 6, dtype=dtype)
-    W_q, W_k = normal(5, 5, 4, dtype=dtype), normal(6, 6, 4, dtype=dtype)
-    w = normal(7, 4, dtype=dtype)
-    for score, *arrays in (
-        (dot, query, key),
-        (scaled_dot, query, key),
-        (cosine, query, key),
-        (bilinear, query, long_key, W),
-        (additive, query, long_key, W_q, W_k, w),
-    ):
-        theirs, ours = score(*arrays), score(*(array.numpy() for array in arrays))
-        assert isinstance(ours, np.ndarray)
-        assert ours.shape == theirs.shape == (2, 3, 7)
-        assert str(theirs.dtype) == f"torch.{ours.dtype}"
-        np.testing.assert_allclose(ours, theirs.numpy(), rtol=0, atol=20 * TOLERANCE[dtype])
-
-
 @examples(3)
 def test_bilinear_with_identity_is_dot(seed: int, sizes: list[int]) -> None:
     n_q, n_k, d = sizes

@@ -32,7 +32,11 @@ HONEST = [
     *("not agree(a, c)", "np.abs(a - c).max() > 0.5", "costs.max() < best", "flags.all()"),
     *("[1, 2] == numbers", "sorted(numbers) == numbers", "numbers[0] < numbers[1]"),
     *("all(agree(x, x + 0) for x in (a, b))", "torch.allclose(t, torch.ones(2))"),
-    *("np.linalg.matrix_rank(c - a) == 1", "agree(a, b) and gap < 1e-12"),
+    *(
+        "np.linalg.matrix_rank(c - a) == 1",
+        "agree(a, b) and gap < 1e-12",
+        "(a @ a.T).argmax() == 3",
+    ),
 ]
 VACUOUS = [
     *("True", "always", "gap == gap", "1e3 > gap", "gap < 1000", "not gap > 1e3", "gap >= 0"),

@@ -110,6 +110,14 @@ def test_all_languages_list_the_same(soup: Callable[[str, str], BeautifulSoup]) 
         assert len(rows(english, kind)) > 2
 
 
+def test_a_title_has_one_address() -> None:
+    """Short texts, such as "issue 30", are no titles."""
+    texts = "".join(read_text(lang, slug) for lang in LANGUAGES for slug in list_slugs(lang))
+    links = set(re.findall(r"\[([^\]\n]{15,})\]\((https?://[^)\s]+)\)", texts))
+    assert len(links) > 200
+    assert [title for title, many in Counter(one for one, _ in links).items() if many > 1] == []
+
+
 @each_language
 def test_every_report_is_listed(lang: str, soup: Callable[[str, str], BeautifulSoup]) -> None:
     links = [a["href"] for row in rows(soup(lang, "sources"), "reports") for a in row.find_all("a")]

@@ -98,6 +98,8 @@ class _Split(ast.NodeTransformer):
         match node:
             case ast.Constant() | ast.keyword():
                 return node
+            case ast.Call(func=ast.Attribute()) if "int" in _name_kind(self._evaluate(node)):
+                return self._replace(node)  # such as argmax, which a small move need not change
             case ast.Call(func=ast.Attribute() as function, args=given):
                 function.value, node.args = self.visit(function.value), [*map(self.visit, given)]
                 return node
@@ -145,6 +147,11 @@ class _Split(ast.NodeTransformer):
     def _evaluate(self, node: ast.expr) -> Any:
         expression = ast.fix_missing_locations(ast.Expression(deepcopy(node)))
         return eval(compile(expression, "<check>", "eval"), self.names)
+
+
+def _name_kind(value: Any) -> str:
+    """The dtype of an array, or else the type of a value."""
+    return str(getattr(value, "dtype", type(value).__name__))
 
 
 def _fails(code: CodeType, names: Names) -> bool:

@@ -175,9 +175,9 @@ def _move(value: Any, others: Iterable[Any] = (), differs: bool = False) -> Iter
                     yield one
                 elif hasattr(one, "shape"):
                     yield from (one.min(), one.max())
-        case list() | tuple() if value:
-            yield value[1:]
-            for place in {0, len(value) - 1}:
+        case list() | tuple():
+            yield from [value[1:]][: len(value)]
+            for place in {0, len(value) - 1} if value else ():
                 make = getattr(value, "_make", type(value))  # of a named tuple
                 for moved in _move(value[place]):
                     yield make([*value[:place], moved, *value[place + 1 :]])

@@ -468,6 +468,16 @@ def slowed(rng: np.random.Generator) -> Names:
     return both | {"base": base, "base'": slower, "\\lambda": factor, "d": d, "i": 2}
 
 
+def partly_slowed(rng: np.random.Generator) -> Names:
+    """Hands after 318, 32, 3 and 0.3 turns: as fast as they were, or slower, or in between."""
+    speeds, factor = frequencies(8, 10000.0), number(rng.uniform(1, 5))
+    turns = 2000 * speeds / (2 * np.pi)
+    share = np.interp(turns, [1, 32], [0, 1])
+    names = {"\\omega": speeds, "r": turns, "\\gamma": share}
+    names["\\omega'"] = speeds * share + speeds / factor * (1 - share)
+    return {name: one[None] for name, one in names.items()} | {"\\lambda": factor, "i": 2}
+
+
 def fading(rng: np.random.Generator) -> Names:
     """Scores between s and s + c, with ALiBi's bias; far keys at their best in one draw of two."""
     t, w, m, s, c = 9, 4, number(rng.uniform(0.1, 1)), number(rng.normal()), 1.5
@@ -798,7 +808,8 @@ MODELS: dict[str, dict[str, Draw]] = {
         "row-sum": recomputed,
     },
     "long-sequences": {
-        "": diluted, "angles": slowed, "bias": fading, "none": marked,
+        "": diluted, "angles": slowed, "published": partly_slowed, "bias": fading,
+        "none": marked,
     },
     "kernels": {
         "": smoothed,

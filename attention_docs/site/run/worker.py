@@ -18,7 +18,6 @@ from typing import Any, cast
 from attention_docs.running.block import BlockRunner
 from attention_docs.running.result import Job, Result
 from attention_docs.site.run import calls
-from attention_docs.site.run.checks import refuse_vacuous_check
 
 LIMIT = 600
 """Seconds that a page may take, on a slow machine too: an endless loop is a fault, not a wait."""
@@ -70,6 +69,8 @@ def _run_blocks(job: Job) -> list[Result]:
     _record_seeds(seeds, with_torch=job.torch)
     chance = _GeneratorWatch(job.torch)
     running = BlockRunner(job.languages, strings=job.strings, locales=job.locales)
+    from attention_docs.site.run.checks import refuse_vacuous_check  # which brings NumPy
+
     running.check_observers.append(refuse_vacuous_check)
     results: list[Result] = []
     slow = float(os.environ.get("ATTENTION_DOCS_SLOW", SLOW))

@@ -210,7 +210,7 @@ class Shown(HTMLParser):
     Attributes:
         outputs: by their ids.
         values: inline values by their ids; one in a formula is a part of its text.
-        formulas: the text of all formulas of a heading or of a box, without spaces.
+        formulas: the text of the formulas of a heading, or of a box but not of boxes in it.
     """
 
     def __init__(self, html: str) -> None:
@@ -258,8 +258,8 @@ class Shown(HTMLParser):
             if tag == "span" and "value" in classes:
                 self.values[name] += data
         if "math" in tags:
-            boxes = (n for tag, n, classes in self._open if tag == "div" and n and BOXES & classes)
-            place = next(boxes, self._heading)
+            boxes = [n for tag, n, classes in self._open if tag == "div" and n and BOXES & classes]
+            place = boxes[-1] if boxes else self._heading
             self.formulas[place] = self.formulas.get(place, "") + squeezed(data)
         if output := self._output():
             if "pre" in tags and output.printed:

@@ -265,6 +265,7 @@ def test_everyone_can_use_it_in_any_state(place: tuple[str, str], lang: str, vis
         tab.set_viewport_size({"width": width, "height": 800})
         tab.emulate_media(color_scheme=scheme)
         tab.evaluate(AT_REST)
+        tab.evaluate(SETTLED)
         assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert tab.evaluate(AXE) == []
         assert not find_colour_faults(tab, scheme)

@@ -282,6 +282,7 @@ def test_without_scripts_the_first_drawing_stands_there_complete(visit: Any) -> 
     tab = visit(PAGE, java_script_enabled=False)
     tab.locator("#out-saw-weights").scroll_into_view_if_needed()
     frames = tab.locator("#out-saw-weights .frame")
+    frames.nth(3).wait_for(state="visible")
     shown = [frames.nth(n).is_visible() for n in range(4)]
     assert shown == [False, False, False, True]
     assert not tab.locator("#out-saw-weights fieldset").is_visible()

@@ -213,6 +213,8 @@ def test_words_are_chosen_by_mouse_touch_and_keyboard(visit: Any) -> None:
     tab = visit(PAGE, reduced_motion="reduce")
     assert find_visible(tab) == ["4"]
     tab.locator("#out-saw-weights").scroll_into_view_if_needed()
+    tab.wait_for_load_state("networkidle")
+    tab.evaluate("document.fonts.ready")
     box = tab.locator("#out-saw-weights .frame.shown svg").bounding_box()
     tab.mouse.click(box["x"] + 0.37 * box["width"], box["y"] + 0.7 * box["height"])
     assert find_visible(tab) == ["2"]

@@ -284,8 +284,8 @@ class Writer:
         self.weights.append({one: seen.weights for one, seen in self.run.seen.items()})
 
 
-def open_writer(path: str) -> Writer:
-    """A writer for a file of the model, which is deleted: it would take its memory twice.
+def open_model(path: str) -> SmolLM2:
+    """The model in a file, which is deleted: it would take its memory twice.
 
     Args:
         path: as for `load_smollm2`; of a copy, as a browser has one.
@@ -293,7 +293,7 @@ def open_writer(path: str) -> Writer:
     file = Path(path)
     model = load_smollm2(file)
     file.unlink()
-    return Writer(model)
+    return model
 
 
 @checked

@@ -163,16 +163,16 @@ def measure_sentences(base: str) -> Iterator[tuple[str, str]]:
 PRESSED = """(text) => new Promise((resolve) => {
   document.querySelector(".next-live button").click();
   const timer = setInterval(() => {
-    const field = document.querySelector(".next-live textarea");
+    const field = document.querySelector(".next-own textarea");
     if (!field) return;
     clearInterval(timer);
-    resolve([Number(field.closest(".next-live").dataset.opened),
-             Number(field.closest(".next-live").dataset.memory)]);
+    resolve([Number(field.closest(".next-own").dataset.opened),
+             Number(field.closest(".next-own").dataset.memory)]);
   }, 20);
 })"""
 
 WRITTEN = """() => new Promise((resolve) => {
-  const place = document.querySelector(".next-live");
+  const place = document.querySelector(".next-own");
   [...place.querySelectorAll("button")].find((one) => one.textContent === "Write twenty").click();
   const timer = setInterval(() => {
     const stop = [...place.querySelectorAll("button")].find((one) => one.textContent === "Stop");

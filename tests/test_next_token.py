@@ -153,26 +153,26 @@ def loaded(chromium: Any, address: str) -> Iterator[Any]:
     tab = context.new_page()
     tab.set_default_timeout(10 * PATIENCE)
     tab.goto(address + PAGE + "#next=0,,1,11,1")
-    tab.wait_for_selector(".next-live button")
-    tab.locator(".next-live button").click()
-    tab.wait_for_selector(".next-live textarea")
+    tab.wait_for_selector(".next-own button")
+    tab.locator(".next-own button").click()
+    tab.wait_for_selector(".next-own textarea")
     yield tab
     context.close()
 
 
 def read(tab: Any, text: str) -> list[str]:
-    tab.locator(".next-live textarea").fill(text)
-    tab.evaluate("document.querySelector('.next-live [role=status]').textContent = ''")
+    tab.locator(".next-own textarea").fill(text)
+    tab.evaluate("document.querySelector('.next-own [role=status]').textContent = ''")
     tab.get_by_text(words("en")["read"], exact=True).click()
     tab.wait_for_function(
-        "/^Read in|^Write a/.test(document.querySelector('.next-live [role=status]').textContent)"
+        "/^Read in|^Write a/.test(document.querySelector('.next-own [role=status]').textContent)"
     )
     return [str(one) for one in tab.locator(".next-read button").all_text_contents()]
 
 
 @needs_model
 def test_the_browser_says_what_was_measured(loaded: Any) -> None:
-    shown = loaded.evaluate(SHARES, ".next-live")
+    shown = loaded.evaluate(SHARES, ".next-own")
     assert shown == pytest.approx(shares_of(first("en")), abs=0.12)
 
 
@@ -190,7 +190,7 @@ def test_bad_input_does_no_harm(text: str, least: int, most: int, loaded: Any) -
     read(loaded, "Hello.")
     code = [ord(one) for one in text]  # half of a surrogate pair is no text for the driver
     loaded.evaluate(
-        "(code) => { document.querySelector('.next-live textarea').value ="
+        "(code) => { document.querySelector('.next-own textarea').value ="
         " code.map((one) => one > 65535 ? String.fromCodePoint(one)"
         " : String.fromCharCode(one)).join('') }",
         code,
@@ -200,7 +200,7 @@ def test_bad_input_does_no_harm(text: str, least: int, most: int, loaded: Any) -
         "(least) => document.querySelectorAll('.next-read button').length >= least", arg=least
     )
     assert least <= loaded.locator(".next-read button").count() <= most
-    assert loaded.locator(".next-live b:has-text('x')").count() == 0
+    assert loaded.locator(".next-own b:has-text('x')").count() == 0
 
 
 @needs_model

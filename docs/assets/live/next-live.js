@@ -1,8 +1,7 @@
-/* The model in the reader's hands: loaded once on a press, in pieces, into a worker without network. It
-   reads the reader's text, writes on, shows where its heads look, and has parts taken out. What it
-   computes is in attention_docs/next_word.py. */
-import { element, fillMegabytes, fillTemplate, makeButton, resolveUrl } from "./dom.js";
-import { Guest } from "./guest.js";
+/* The model in the reader's hands: it reads the reader's text, writes on, shows where its heads look, and
+   has parts taken out. What it computes is in attention_docs/next_word.py. */
+import { element, fillTemplate, makeButton } from "./dom.js";
+import { ModelOffer } from "./model-offer.js";
 import { Bars, showToken } from "./next-bars.js";
 
 const LAYERS = 30;
@@ -11,107 +10,42 @@ const LONGEST = 20_000; // characters that are handed on; far fewer are read
 const LINKED = 2_000; // characters of it that an address takes
 const MANY = 20; // tokens of one press
 const SURPRISED = 12; // bits, from which on a token has the whole colour
+const PANEL = "next";
 
-let live; // of the only panel of the page
-
-export function startLive(words, panel) {
-  live ??= new Live(words, panel);
-  live.load();
-}
-
-class Live {
+export class Live {
   constructor(words, panel) {
-    Object.assign(this, { words, panel, place: panel.live, powers: panel.kept.powers });
-    const own = new URLSearchParams(panel.own); // what the address brought along
-    this.first = own.get("text") || panel.text;
+    Object.assign(this, { words, panel, powers: panel.kept.powers });
+    this.element = element("div", { class: "next-own" });
+    this.offer = new ModelOffer(
+      words,
+      () => this.begin(),
+      () => this.element.replaceChildren(),
+    );
+    this.model = this.offer.model;
+  }
+
+  async begin() {
+    const own = new URLSearchParams(this.panel.own); // what the address brought along
+    this.first = own.get("text") || this.panel.text;
     this.at = (own.get("head") ?? "").split(".");
-    this.turn = 0;
-    this.offered = [...this.place.childNodes];
-    this.status = element("p", { class: "next-note", role: "status" });
-    this.progress = element("progress", { "aria-label": words.loading });
-    this.detail = element("span", { class: "next-note" }); // changes too often to be read out
-    const cancel = makeButton("md-button", words.cancel, () => this.stop(words.cancelled));
-    this.loading = element("p", { class: "next-buttons" }, this.progress, this.detail, cancel);
+    const said = await this.ask({ do: "read", text: this.first.slice(0, LONGEST) });
+    if (said) this.open(said);
   }
 
-  /* --- Python and the model */
-
-  load() {
-    const { words } = this;
-    if (!("WebAssembly" in window && "Worker" in window)) {
-      this.place.append(this.status);
-      this.status.textContent = words.unable;
-      return;
-    }
-    this.since = performance.now();
-    const listeners = {
-      message: (data) => this.receive(data),
-      loading: (done, all) => this.count(done, all),
-      broken: (message) => this.stop(fillTemplate(words.broken, message)),
-    };
-    this.guest = new Guest(resolveUrl(words.folder), listeners, resolveUrl(words.model));
-    this.place.replaceChildren(this.loading, this.status);
-    this.status.textContent = words.loading;
-    this.progress.removeAttribute("value");
-    this.ask({ do: "read", text: this.first.slice(0, LONGEST) }).then((said) => this.open(said));
-  }
-
-  count(done, all) {
-    if (this.isOpen) return;
-    const seconds = (performance.now() - this.since) / 1000;
-    this.progress.value = Math.min(done / all, 1);
-    const amount = fillMegabytes(this.words.amount, done, all);
-    this.detail.textContent = `${amount} · ${fillTemplate(this.words.seconds, seconds.toFixed(0))}`;
-    if (done < all) return;
-    this.loaded = performance.now();
-    this.status.textContent = this.words.starting;
-    this.progress.removeAttribute("value");
-  }
-
-  stop(message) {
-    this.guest?.end();
-    this.guest = null;
-    this.isOpen = false;
-    this.settle = null;
-    this.place.replaceChildren(...this.offered, this.status);
-    this.status.textContent = message;
-    this.place.querySelector("button")?.focus();
-  }
-
-  /* One question after another; a newer one is never overtaken by the answer to an older. */
-  ask(request) {
-    this.turn += 1;
-    const { turn } = this;
-    return new Promise((resolve) => {
-      this.settle = { turn, resolve };
-      const message = {
-        type: "write",
-        parts: this.words.parts,
-        request: JSON.stringify(request),
-        turn,
-      };
-      this.guest.post(message);
-    });
-  }
-
-  receive(data) {
-    if (data.type === "broken") {
-      this.stop(fillTemplate(this.words.broken, data.message.trim().split("\n").at(-1)));
-    } else if (data.type === "opening") {
-      this.status.textContent = this.words.opening;
-    } else if (data.type === "written" && data.turn === this.settle?.turn) {
-      Object.assign(this, { seconds: data.seconds, memory: data.memory });
-      this.settle.resolve(JSON.parse(data.said));
-    }
+  async ask(request, view = "") {
+    const answer = await this.model.ask(PANEL, request, view);
+    if (!answer) return null;
+    Object.assign(this, { seconds: answer.seconds, memory: answer.memory });
+    return answer.said;
   }
 
   /* --- what can be done with it */
 
   open(said) {
     const { words } = this;
-    this.isOpen = true;
     this.field = element("textarea", { rows: 2, spellcheck: "false" });
     this.field.value = this.first;
+    this.status = element("p", { class: "next-note", role: "status" });
     this.tokens = element("div", { class: "next-read", translate: "no" });
     this.told = element("p", { class: "next-note" });
     this.bars = new Bars(
@@ -130,7 +64,7 @@ class Live {
       this.halt,
       element("label", {}, this.cached, " ", words.cache),
     ];
-    this.place.replaceChildren(
+    this.element.replaceChildren(
       element("label", { class: "next-choose" }, element("span", {}, words.own), this.field),
       element("p", { class: "next-buttons" }, ...buttons),
       this.status,
@@ -142,15 +76,16 @@ class Live {
       this.makeGuesses(),
     );
     this.show(said);
-    const parts = { seconds: ((performance.now() - this.loaded) / 1000).toFixed(1) };
+    const parts = { seconds: ((performance.now() - this.model.loaded) / 1000).toFixed(1) };
     const memory = Math.round(this.memory / 1e6);
     this.status.textContent = fillTemplate(words.opened, { ...parts, memory });
-    this.place.dataset.opened = parts.seconds;
-    this.place.dataset.memory = memory;
+    this.element.dataset.opened = parts.seconds;
+    this.element.dataset.memory = memory;
   }
 
   /* The text as it now stands; `said` has what is new of it. */
   show(said) {
+    if (!said) return; // the model was stopped
     const { words } = this;
     this.node = said.next;
     if (said.known === 0) this.shown = [];
@@ -225,12 +160,14 @@ class Live {
         top_p: topP < 1 ? topP : null,
         cached: this.cached.checked,
       };
-      this.show(await this.ask(request));
+      const said = await this.ask(request);
+      if (!said) return;
+      this.show(said);
       took.push(this.seconds);
       this.drawTimes(took);
       const rate = took.length / took.reduce((sum, one) => sum + one, 0);
       this.status.textContent = fillTemplate(this.words.rate, rate.toFixed(1));
-      this.place.dataset.rate = rate.toFixed(2);
+      this.element.dataset.rate = rate.toFixed(2);
     }
     this.halt.hidden = true;
     this.field.value = this.shown
@@ -315,9 +252,8 @@ class Live {
 
   async drawMap() {
     const { layer, head } = this.chosen;
-    const turn = this.turn + 1;
-    const map = await this.ask({ do: "map", layer, head });
-    if (turn !== this.turn) return;
+    const map = await this.ask({ do: "map", layer, head }, "map");
+    if (!map) return; // another is on its way
     const n = map.length;
     Object.assign(this.map, { width: n, height: n });
     const pen = this.map.getContext("2d");
@@ -348,10 +284,12 @@ class Live {
     const other = (head + 1 + Math.floor(Math.random() * (HEADS - 1))) % HEADS;
     this.status.textContent = words.reading;
     const before = this.node;
-    const after = (await this.ask({ do: "change", ...taken(head) })).next;
-    const columns = [after];
-    if (isHead) columns.push((await this.ask({ do: "change", ...taken(other) })).next);
-    this.show(await this.ask({ do: "change" }));
+    const changes = isHead ? [taken(head), taken(other)] : [taken(head)];
+    const asked = [...changes, {}].map((one) => this.ask({ do: "change", ...one }));
+    const said = await Promise.all(asked);
+    if (said.includes(null)) return;
+    this.show(said.pop());
+    const columns = said.map((one) => one.next);
     const share = (node, id) => {
       const n = node.ids.indexOf(id);
       return n < 0 ? words.below : `${(100 * Math.exp(-node.nats[n])).toFixed(1)}%`;
@@ -382,7 +320,8 @@ class Live {
     this.guesses.append(element("p", {}, words.layersNote), list);
     this.guesses.addEventListener("toggle", async () => {
       if (!this.guesses.open) return;
-      const found = await this.ask({ do: "guesses" });
+      const found = await this.ask({ do: "guesses" }, "guesses");
+      if (!found) return;
       const rows = found.map(([text, p]) =>
         element("li", {}, element("b", {}, showToken(text)), ` ${(100 * p).toFixed(1)}%`),
       );

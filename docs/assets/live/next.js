@@ -3,6 +3,7 @@
    what needs them is in next-live.js. The choice stands in the address. */
 import { addStyles, element, fillTemplate, makeButton, resolveUrl } from "./dom.js";
 import { Bars, showToken } from "./next-bars.js";
+import { Live } from "./next-live.js";
 
 const words = JSON.parse(document.getElementById("__words").textContent).next;
 const HEAD = "#next=";
@@ -160,16 +161,8 @@ class Panel {
 
   offerLive() {
     if (!words.parts) return [element("p", { class: "next-note" }, words.missing)];
-    const load = makeButton("md-button", fillTemplate(words.load, words.megabytes), async () => {
-      const { startLive } = await import(new URL("next-live.js", import.meta.url).href);
-      startLive(words, this);
-    });
-    const note = element(
-      "p",
-      { class: "next-note" },
-      fillTemplate(words.loadNote, words.megabytes),
-    );
-    return [element("p", { class: "next-buttons" }, load), note];
+    const live = new Live(words, this);
+    return [live.offer.element, live.element];
   }
 }
 

@@ -1,6 +1,6 @@
 /* Python in a worker of its own: runs blocks and says what they gave. guest.js puts it together with
    confine.js, Pyodide and python.js into one script, starts it, and ends it. Speaks with runs.js,
-   sentence.js and next-live.js. */
+   sentence.js and model.js. */
 let say; // a message to the page
 
 /* The files of Python come from the page, each when it is there; there is no other network. */
@@ -80,11 +80,12 @@ async function readSentence({ text, turn }) {
   say({ type: "sentence", tokens, weights, shape, isCut, turn });
 }
 
-/* SmolLM2, in pieces, for next-live.js: what is asked goes to Python as JSON, and so comes back. */
+/* SmolLM2, in pieces, for model.js: what is asked goes to Python as JSON, and so comes back. */
 let nextWord;
-let writer;
+let smollm2;
+const writers = new Map(); // of each panel of the page
 
-async function openWriter(parts, turn) {
+async function open({ parts }) {
   python ??= await begin();
   python.FS.mkdirTree("/model");
   const path = `/model/${parts[0].replace(/\.\d+$/, "")}`;
@@ -95,18 +96,18 @@ async function openWriter(parts, turn) {
     python.FS.write(file, new Uint8Array(bytes), 0, bytes.byteLength);
   }
   python.FS.close(file);
-  say({ type: "opening", turn });
+  say({ type: "opening" });
   nextWord = python.pyimport("attention_docs.next_word");
-  writer = nextWord.open_writer(path);
+  smollm2 = nextWord.open_model(path);
+  say({ type: "opened" });
 }
 
-async function write({ parts, request, turn }) {
-  if (!writer) await openWriter(parts, turn);
-  if (turn !== wanted) return;
+function write({ panel, request, turn }) {
+  if (!writers.has(panel)) writers.set(panel, nextWord.Writer(smollm2));
   const since = performance.now();
-  const said = nextWord.answer(writer, request);
-  const memory = python._module.HEAP8.length;
-  say({ type: "written", said, seconds: (performance.now() - since) / 1000, memory, turn });
+  const said = nextWord.answer(writers.get(panel), request);
+  const seconds = (performance.now() - since) / 1000;
+  say({ type: "written", said, seconds, memory: python._module.HEAP8.length, turn });
 }
 
 /* Lets messages in. A timer would wait for four milliseconds each time. */
@@ -174,7 +175,7 @@ connected.then((port) => {
     wanted = data.turn;
     last = last.then(() => {
       if (data.type === "start") return start(data);
-      const jobs = { sentence: readSentence, write };
+      const jobs = { sentence: readSentence, open, write };
       return data.turn === wanted && (jobs[data.type] ?? run)(data);
     });
     last = last.catch((error) => say({ type: "broken", message: String(error?.stack ?? error) }));

@@ -707,7 +707,7 @@ def is_satisfied(relation: str, a: Any, b: Any, near: float) -> bool:
         case "≈":
             return bool(np.abs(a - b).max() <= near * (1 + np.abs(b).max()))
         case "→":
-            return bool(a > 1e3) if b == np.inf else bool(np.abs(a - b) < 1e-3)
+            return bool(np.all(a > 1e3 if np.all(b == np.inf) else np.abs(a - b) < 1e-3))
         case "≠":
             return bool(np.abs(a - b).max() > slack)
         case "<":

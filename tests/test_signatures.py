@@ -301,3 +301,49 @@ def test_float32_loses_few_digits(name: str) -> None:
             list(losses)
     else:
         assert all(loss < 3e-3 for loss in losses) == (name not in LOSES)
+
+
+# --- NaN and ±∞ beside masked places
+
+BESIDE = {"key": ("same", "NaN or same"), "value": ("NaN", "NaN")}
+"""What a key that a mask hides, or its value, makes of the outputs where it is NaN, ∞ or −∞: with
+booleans, then with floats, which add −∞ to its score. A weight of 0 times NaN is NaN."""
+ABSENT = """
+    cross_attention.decoder_block encoders.encode generation.latent_attention
+    in_pieces.backward_in_pieces masking.apply_mask transformer_block.encoder_block
+    """
+"""They take models, latents or scores instead of keys and values."""
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("spoiled", BESIDE)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name, function in FUNCTIONS.items()
+        if "mask" in inspect.signature(function).parameters and name not in ABSENT.split()
+    ],
+)
+def test_what_stands_beside_masked_places(name: str, spoiled: str) -> None:
+    function, rng = FUNCTIONS[name], np.random.default_rng(0)
+    arrays = {slot: rng.uniform(0.1, 1, [4] * len(slot.axes)) for slot in list_slots(function)}
+    keep = np.ones((4, 4), bool) & (np.arange(4) < 3)
+    hint = typing.get_type_hints(inspect.unwrap(function))["mask"]
+    masks = [keep, np.where(keep, 0, -np.inf)][: 2 if hint is Any else 1]
+    for mask, wanted in zip(masks, BESIDE[spoiled], strict=False):
+        outputs = []
+        for number in (0, np.nan, np.inf, -np.inf):
+            changed = {slot: array.copy() for slot, array in arrays.items()}
+            (slot,) = (slot for slot in changed if slot.name == spoiled)
+            changed[slot][..., 3, :] = number or changed[slot][..., 3, :]
+            given = complete(function, changed) | {"mask": mask}
+            outputs.append(next(one for one in list_floats(function(**given)) if one.ndim > 1))
+        clean, *others = outputs
+        assert np.isfinite(clean).all()
+        found = {"same" if np.array_equal(one, clean) else tell_kind(one) for one in others}
+        assert " or ".join(sorted(found)) == wanted
+
+
+def tell_kind(array: Any) -> str:
+    return "NaN" if np.isnan(array).all() else "some numbers"

@@ -6,11 +6,12 @@ import hashlib
 import os
 import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from attention_docs.site.read.confirm import confirm, find_translations, stamp
+from attention_docs.site.read.confirm import confirm, find_translations, main, stamp
 from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.stamps import find_stale, read_stamps, set_stamps
 from tests.conftest import ROOT
@@ -189,6 +190,14 @@ def test_a_misspelt_page_is_named_with_the_nearest(project: FixtureProject) -> N
     project.write("docs/en/alone.md", "# x { #alone }\n")
     with pytest.raises(SystemExit, match=r"docs/zh/alone\.md does not exist: write it"):
         stamp(project.root, "alone")
+
+
+def test_a_fault_of_a_file_is_told_without_a_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match=r"mkdocs\.yml"):
+        main(["--all"])
 
 
 def test_every_page_has_its_translation_stamped() -> None:

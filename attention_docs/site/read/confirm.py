@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.settings import read_settings
@@ -124,9 +125,16 @@ def confirm(root: Path, ask: Callable[[], str] = read_key) -> int:
     return left
 
 
+def main(names: list[str]) -> None:
+    """Do what the command line asks for; a fault of a file is told, and no more."""
+    try:
+        for name in names:
+            stamp(Path.cwd(), name.removeprefix("--all"))
+        if not names:
+            confirm(Path.cwd())
+    except (Failure, OSError, ValueError) as fault:
+        raise SystemExit(str(fault)) from None
+
+
 if __name__ == "__main__":
-    names = [name for name in sys.argv[1:] if name != "--all"]
-    for name in names or ([""] if "--all" in sys.argv else []):
-        stamp(Path.cwd(), name)
-    if not sys.argv[1:]:
-        confirm(Path.cwd())
+    main(sys.argv[1:])

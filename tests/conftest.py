@@ -32,7 +32,7 @@ from attention_docs.site.read.settings import read_settings
 from attention_docs.site.record import Recorder, format_document
 from attention_docs.site.run.imports import Modules
 from tests import engines
-from tests.page import READ, Page, Read, find_unread, name_test_file
+from tests.page import PLACES, READ, Page, Read, find_unread, name_test_file
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = read_settings(ROOT)
@@ -147,8 +147,19 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         return (yield)
     finally:
         if READ:
-            item.user_properties.append(("read", sorted(READ)))
+            item.user_properties.append(("read", [*READ]))
             READ.clear()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[Any]:
+    """A failure names the blocks that the test has read, the last one first, and what they show."""
+    made = yield
+    read = dict(item.user_properties).get("read", ())
+    if made.failed and read:
+        lines = [PLACES.get(one, f"{one[0]} has no {one[1]}") for one in reversed(read[-3:])]
+        made.sections.append(("read by this test, the last one first", "\n".join(lines)))
+    return made
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

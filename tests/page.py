@@ -24,7 +24,9 @@ PLAIN = str.maketrans("−⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "--0123456789", ",") 
 Note = Callable[[str], None]
 Read = tuple[str, str]  # a page's name and an id of its record
 JUDGED = "writing-checks"  # what readers see of their functions; of all chapters: test_write_it.py
-READ: set[Read] = set()  # by the test that is running, since it was last emptied
+# By the test that is running, since it was last emptied, the last one last; and where each stands.
+READ: dict[Read, None] = {}
+PLACES: dict[Read, str] = {}
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,10 @@ class Page:
         self.source = source
         self.files = files
         self.records = records
+        for one in records:
+            shown = str(one["text"] or one.get("figure", "") or one.get("table", ""))
+            block = f"{one.get('listing', one.get('source'))}:{one['line']}: {one['id']}"
+            PLACES[source.slug, one["id"]] = f"{block} shows {shown}"
         self.inline = [
             (r["line"], r["id"], str(r["text"])) for r in records if r["kind"] == "inline"
         ]
@@ -107,7 +113,8 @@ class Page:
 
     def note(self, name: str) -> None:
         """Note that a test has read a part of the record."""
-        READ.add((self.source.slug, name))
+        READ.pop(place := (self.source.slug, name), None)
+        READ[place] = None
 
     def output(self, block: str) -> str:
         """The text that a block printed."""

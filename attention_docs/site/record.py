@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -23,6 +24,7 @@ from attention_docs.running.record import describe_text
 from attention_docs.running.result import Drawing, Result
 from attention_docs.site.build import Build
 from attention_docs.site.read.page import Page
+from attention_docs.site.read.syntax import DISPLAY, REASON
 from attention_docs.site.run.execute import read_public_versions
 from attention_docs.site.run.imports import PACKAGE, Modules, find_module_file
 from attention_docs.site.run.values import find_value_text
@@ -30,6 +32,7 @@ from attention_docs.site.run.values import find_value_text
 RUNNER = ("attention_docs.running.block", "attention_docs.locales")
 """What takes part in every block."""
 
+ITEM = re.compile(r"^ *- .*$", re.M)
 Record = dict[str, Any]
 
 
@@ -108,7 +111,8 @@ def make_document(build: Build, pages: Sequence[Page]) -> Record:
     """The record of pages, the same for the same sources.
 
     `strings` are those of the listings of each page in the other languages, `locales` the locale
-    strings of languages that the package has no file of, `reading` how long chapters are.
+    strings of languages that the package has no file of, `reading` how long chapters are, `texts`
+    hashes of what stands in no record.
     """
     languages = [lang for lang in build.languages if lang not in build.partial]
     locales = build.executor.locales
@@ -128,6 +132,7 @@ def make_document(build: Build, pages: Sequence[Page]) -> Record:
         "sha256": hash_sources(build.root, [x for x in languages if x not in locales], first),
         "pages": list_blocks(first),
         "results": list_results(first),
+        "texts": {page.slug: hash_passages(page) for page in first},
         "reading": build.reading.document(languages),
         "records": [record for page in pages for record in make_records(build, page)],
     }
@@ -241,6 +246,18 @@ def list_results(pages: Iterable[Page]) -> list[dict[str, str]]:
         for box in page.passages
         if box.kind == "result"
     ]
+
+
+def hash_passages(page: Page) -> dict[str, str]:
+    """Of each section or box its reasons of derivations, or its list of choices, as a hash."""
+    found = {}
+    for passage in page.passages:
+        parts = [one for tex in DISPLAY.findall(passage.text) for one in REASON.findall(tex)]
+        if passage.kind in ("exercise", "guess"):
+            parts += ITEM.findall(passage.text)
+        if parts:
+            found[passage.id] = hash_text("\n".join(parts))[:4]
+    return found
 
 
 def list_blocks(pages: Iterable[Page]) -> dict[str, list[list[str]]]:

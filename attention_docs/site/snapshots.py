@@ -14,6 +14,8 @@ from pathlib import Path
 from attention_docs.site.record import Record, Recorder, hash_text
 
 HEAD = "What this chapter prints, draws and claims, as `make update` writes it for review.\n"
+HASHES = "\n== reasons of derivations and choices of questions, and outputs in other languages\n"
+SUPPORT = ("proof", "check", "test", "proved", "unproved", "uncomputed")  # of a result
 SENTENCE = re.compile(r"(?<=\.)[ \n]+|\n{2,}")
 
 
@@ -36,9 +38,28 @@ def format_chapters(document: Record) -> dict[str, str]:
             spec = f":{record['format']}" if record["format"] else ""
             texts[slug] += f"\n{{{{ {record['expression']}{spec} }}}} = {record['text']}\n"
     for result in document["results"]:
-        claim = f"== {result['id']} ({result['relation']})\n{result['title']}.\n"
+        support = "; ".join(f"{name}: {result[name]}" for name in SUPPORT if name in result)
+        claim = f"== {result['id']} ({result['relation']}; {support})\n{result['title']}.\n"
         texts[result["slug"]] += f"\n{claim}{_by_sentence(result['statement'])}\n"
+    for slug in texts:
+        rows = {"en": document["texts"][slug], **_hash_outputs(document, slug)}
+        lines = [
+            f"{lang}: {'; '.join(map(' '.join, found.items()))}\n" for lang, found in rows.items()
+        ]
+        texts[slug] += "".join([HASHES, *lines] if any(rows.values()) else [])
     return texts
+
+
+def _hash_outputs(document: Record, slug: str) -> dict[str, dict[str, str]]:
+    """What each block of a page gives in the other languages, as hashes."""
+    found: dict[str, dict[str, str]] = {lang: {} for lang in document["languages"][1:]}
+    for one in document["records"]:
+        if one["slug"] == slug and one["lang"] in found and one["kind"] == "output":
+            parts = [
+                one[name] for name in ("text", "figure", "labels", "frames", "table", "checks")
+            ]
+            found[one["lang"]][one["id"].removeprefix("out-")] = hash_text(repr(parts))[:4]
+    return found
 
 
 def _format_record(record: Record) -> str:

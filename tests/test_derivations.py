@@ -300,6 +300,12 @@ def is_true(parts: list[tuple[str, list[str]]], draw: Draw, given: Names) -> boo
     return True
 
 
+def supposes(name: str, sides: list[tuple[str, list[str]]], values: list[Any]) -> bool:
+    """Whether a symbol is set to a number, which may be written in more ways than one."""
+    is_set = NAME.fullmatch(name) and {relation for relation, _ in sides} == {"="}
+    return bool(is_set) and all(map(is_number, values)) and stands(sides, values)
+
+
 @cache
 def sort_sentences(slug: str) -> dict[str, list[str]]:
     """The formulas with a relation in a page's sentences: those that hold, and suppose something
@@ -312,15 +318,14 @@ def sort_sentences(slug: str) -> dict[str, list[str]]:
         chains = [one for tex in claims(passage.text) for one in split_chains(split_lines(tex)[0])]
         for chain in chains:
             parts = split_sides(chain)
-            name, value = "".join(parts[0][1]), compute_side(parts[-1][1], given)
             if len(parts) < 2:
                 continue
+            name, (_, *sides) = "".join(parts[0][1]), parts
+            values = [compute_side(tokens, given) for _, tokens in sides]
             if any(is_true(parts, draw, given) for draw in meanings):
                 kind = "true"
-            elif (
-                len(parts) == 2 and parts[1][0] == "=" and NAME.fullmatch(name) and is_number(value)
-            ):
-                kind, given[re.sub("[{}]", "", name)] = "supposed", value
+            elif supposes(name, sides, values):
+                kind, given[re.sub("[{}]", "", name)] = "supposed", values[-1]
             else:
                 kind = "other"
             found[kind].append(f"#{passage.id}: {' '.join(chain)}")

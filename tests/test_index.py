@@ -57,6 +57,11 @@ def test_the_picture_tells_scores_weights_and_output(chapter):
     assert label.endswith("Output: verb 0.00, noun 0.91: a noun, it cuts.")
 
 
+def test_the_machine_is_that_of_the_first_chapter(chapter, page):
+    """There its numbers are counted by hand."""
+    assert chapter.figure("machine") == page("en", "next-word").figure("machine")
+
+
 def title_on(card):
     return card.select_one("a.card-title").get_text()
 

@@ -328,9 +328,20 @@ def test_published_numbers(page: Any) -> None:
     assert chapter.values("in-short") == ["30", "576"]
     bars = [float(x) for x in re.findall(r"\d\.\d{3}", chapter.figure("sure"))]
     assert bars == [float(f"{share:.3f}") for one in (france, zubrowka) for _, share in one]
-    parts = chapter.figure("machine")
-    for size in ("49152 rows", "576 numbers", "9 heads", "1536 neurons", "49152 logits", "× 30"):
-        assert size in parts
+    check_machine(chapter.figure("machine"), block, parameters)
+
+
+def check_machine(said: str, block: int, parameters: int) -> None:
+    """Every number that the drawing says of its parts, in their order, counted by hand."""
+    attention = 2 * 576 * 576 + 2 * 576 * 192
+    top = [*(6, 49152), *(6, 576, 49152 * 576), *(30, 30 * block), *(49152, 576), 0.325]
+    layer = [30, *(576, 576, 576), attention, *(576, 576, 576), *(576, 1536, 576, 3 * 576 * 1536)]
+    head = [9, 64, 3, 64, 3, 64, attention - 576 * 576, 9, 3, 9, 64, 576, 576 * 576]
+    total = [parameters, 49152 * 576, 30, block, 576]
+    numbers = [float(one.replace(",", "")) for one in re.findall(r"\d[\d,]*(?:\.\d+)?", said)]
+    assert numbers[2:] == [*top, *layer, *head, *(576, 576, 576), *total]  # 2 and 135 are its name
+    (cat,) = [one for one in KEPT["beginnings"][:1] if one["text"] == "The cat sat on the"]
+    assert round(math.exp(-cat["nats"][0] / 1000), 3) == top[-1]
 
 
 @needs_model

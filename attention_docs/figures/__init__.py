@@ -3,7 +3,7 @@
 A kind of figure is a module, with its public function, its drawing and its text: `heatmaps`,
 `products`, `flows`, `diagrams`, `line_charts`, `bar_charts`, `histograms`, `clocks`,
 `planes`, `ribbons`, `steppers`, `search_film`, `tables`; `groups`: several side by side; to take
-in hand `sentence_dial`, `softmax_bars`, `draggable_hull`, `word_clocks`. Below them:
+in hand `sentence_dial`, `softmax_bars`, `draggable_hull`, `word_clocks`, `machine`. Below them:
 
 - `instruments`: the base class of figures that a script moves
 - `ties`: the drawing of one word of `ribbons`
@@ -30,6 +30,7 @@ from attention_docs.figures.groups import beside
 from attention_docs.figures.heatmaps import heatmap
 from attention_docs.figures.histograms import histogram
 from attention_docs.figures.line_charts import line_chart
+from attention_docs.figures.machine import machine
 from attention_docs.figures.planes import plane
 from attention_docs.figures.products import product
 from attention_docs.figures.ribbons import ribbons
@@ -54,6 +55,7 @@ __all__ = [
     "heatmap",
     "histogram",
     "line_chart",
+    "machine",
     "numbered",
     "plane",
     "product",

@@ -53,7 +53,7 @@ class Instrument(Figure):
         drawings = "".join(
             f'<div class="stage {one.kind}" style="max-width:{one.drawing.largest:.0f}px" '
             f'data-places="{_pack(one.places)}">'
-            f"{svg_document(*one.drawing, self.describe(lang))}</div>"
+            f"{svg_document(*one.drawing, self.label(lang))}</div>"
             for one in self.list_layouts(lang)
         )
         comma = lang.locale["figures"]["sentences"]["list"]
@@ -67,7 +67,11 @@ class Instrument(Figure):
 
     def list_labels(self, lang: Language) -> tuple[str, ...]:
         """What a screen reader says of each of its drawings."""
-        return tuple(self.describe(lang) for _ in self.list_layouts(lang))
+        return tuple(self.label(lang) for _ in self.list_layouts(lang))
+
+    def label(self, lang: Language) -> str:
+        """That of one drawing: its description."""
+        return self.describe(lang)
 
 
 def _pack(data: Mapping[str, Any]) -> str:

@@ -219,6 +219,10 @@ class Build(Content):
             glossary=make_relative("glossary.md", page.slug),
             notation=make_relative("notation.md", page.slug),
             repository=self.target.repository,
+            chapters={
+                slug: make_relative(self.addresses.find_address(page.lang, slug), here)
+                for slug in self.numbered
+            },
         )
 
     @cached_property

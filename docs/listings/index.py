@@ -3,9 +3,11 @@
 # --8<-- [start:setup]
 import numpy as np
 
-from attention_docs.figures import sentence_dial, table
+from attention_docs.data import load_beginnings
+from attention_docs.figures import machine, sentence_dial, table
 from attention_docs.minilm import find_pronoun_head, load_pronoun
 from attention_docs.score_functions import dot
+from attention_docs.smollm2 import HEADS, KEY_HEADS, LAYERS
 from attention_docs.softmax import softmax
 from attention_docs.text import text
 
@@ -51,6 +53,11 @@ sentence_dial(
     first=3,
 )
 # --8<-- [end:dial]
+
+# --8<-- [start:machine]
+counts = {"layers": LAYERS, "heads": HEADS, "kv_heads": KEY_HEADS}
+machine(load_beginnings(), **counts, title="SmolLM2-135M-Instruct")
+# --8<-- [end:machine]
 
 # --8<-- [start:own]
 own = load_pronoun()

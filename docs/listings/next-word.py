@@ -4,8 +4,8 @@
 from math import exp
 
 from attention_docs.data import load_beginnings
-from attention_docs.figures import bar_chart, diagram, table
-from attention_docs.smollm2 import HEADS, LAYERS
+from attention_docs.figures import bar_chart, machine, table
+from attention_docs.smollm2 import HEADS, KEY_HEADS, LAYERS
 from attention_docs.text import check
 
 kept = load_beginnings()
@@ -50,31 +50,11 @@ bar_chart(
 
 # --8<-- [start:machine]
 d_model, d_ff = sizes["d_model"], sizes["d_ff"]
-block = d_model * d_model * 2 + d_model * d_model // 3 * 2 + 3 * d_model * d_ff + 2 * d_model
+keys = d_model // HEADS * KEY_HEADS
+block = 2 * d_model**2 + 2 * d_model * keys + 3 * d_model * d_ff + 2 * d_model
 check("the parts add up", vocabulary * d_model + LAYERS * block + d_model == parameters)
-diagram(
-    [
-        "the text",
-        "tokenizer",
-        "token numbers",
-        f"embedding table, {vocabulary} rows",
-        f"vectors of {d_model} numbers",
-        f"attention, {HEADS} heads",
-        "+",
-        f"feed-forward network, {d_ff} neurons",
-        "+",
-        f"output matrix: {vocabulary} logits",
-        "softmax, then one is drawn",
-        "next token",
-    ],
-    roles=[
-        *(None, "neutral", None, "input", None, "weight", None, "output", None),
-        *("score", "weight", None),
-    ],
-    skips=[5, 7],
-    borders=[(5, 8, f"× {LAYERS}")],
-    title="SmolLM2-135M-Instruct",
-)
+counts = {"layers": LAYERS, "heads": HEADS, "kv_heads": KEY_HEADS}
+machine(kept, **counts, title="SmolLM2-135M-Instruct")
 # --8<-- [end:machine]
 
 # --8<-- [start:layers]

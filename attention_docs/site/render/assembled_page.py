@@ -38,6 +38,7 @@ class Links:
         glossary: path of that page, relative to this one's; the generator makes it an address.
         notation: the same for the notation.
         repository: address of the repository, or "".
+        chapters: addresses of the chapters by their names, relative to the page's.
     """
 
     api: str = "api/"
@@ -46,6 +47,7 @@ class Links:
     glossary: str = "glossary.md"
     notation: str = "notation.md"
     repository: str = ""
+    chapters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass

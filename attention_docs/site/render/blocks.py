@@ -25,6 +25,8 @@ PLAIN = re.compile(r'<span class="(?:p|o|mi|mf|nn|nf|fm|nc|ne)">([^<]*)</span>')
 """Punctuation, operators, numbers and names: docs/assets/paper.css writes them in the ink of all
 code, and there are thousands of them on a page."""
 
+CHAPTER = re.compile(r'<a data-chapter="(?P<slug>[\w-]+)"(?P<rest>[^>]*><text[^>]*>) </text>')
+
 
 @lru_cache(maxsize=4096)  # what stands on the pages of all languages is highlighted once
 def highlight(text: str, language: str) -> str:
@@ -52,7 +54,7 @@ def render_output(
     if drawing:
         figure = SubElement(frame, "figure")
         kind = "table-frame" if drawing.cells else "drawing"
-        _stash_html(figure, "div", drawing.svg, md, {"class": kind})
+        _stash_html(figure, "div", link_chapters(drawing.svg, assembled), md, {"class": kind})
         if caption is not None:
             caption.tag = "figcaption"
             caption.attrib.pop("class")
@@ -71,6 +73,20 @@ def render_output(
         details = render_origin(block, result, assembled) + render_checks(result, assembled)
         _stash_html(tools, "p", details, md)
     return frame
+
+
+def link_chapters(svg: str, assembled: AssembledPage) -> str:
+    """A drawing whose links have the addresses and numbers of the chapters that they name."""
+    number = assembled.locale["site"]["chapter"]["number"]
+
+    def fill(found: re.Match[str]) -> str:
+        slug = found["slug"]
+        said = number.format(assembled.numbered[slug])
+        name = html.escape(f"{said}: {assembled.titles[slug]}")
+        address = assembled.links.chapters[slug]
+        return f'<a href="{address}" aria-label="{name}"{found["rest"]}{said}</text>'
+
+    return CHAPTER.sub(fill, svg)
 
 
 def render_checks(result: Result, assembled: AssembledPage) -> str:

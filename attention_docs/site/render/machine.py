@@ -9,10 +9,15 @@ from attention_docs.locales import Locale
 from attention_docs.site.read.navigation import MACHINE, REPEATED
 
 
-def draw_machine(marked: Sequence[str], locale: Locale) -> Element:
+DRAWN = "next-word"
+"""The chapter that has the whole machine as a drawing, attention_docs/figures/machine.py."""
+
+
+def draw_machine(marked: Sequence[str], locale: Locale, drawing: str = "") -> Element:
     """A line of parts in the order in which a text passes them; the repeated ones stand in a frame.
 
-    Screen readers get the accessible name alone, which says the whole and what is marked.
+    Screen readers get the accessible name alone, which says the whole and what is marked. With the
+    address of the page that has the `drawing` it is a link to its parts.
     """
     words = locale["site"]["machine"]
     list_of = words["and"].join
@@ -21,6 +26,11 @@ def draw_machine(marked: Sequence[str], locale: Locale) -> Element:
         list_of(words[part] for part in MACHINE if part in marked),
     )
     strip = Element("div", {"class": "you-are-here", "role": "img", "aria-label": name})
+    if drawing:
+        first = next((part for part in marked if part in REPEATED), marked[0])
+        part = "blocks" if len(marked) == len(MACHINE) else first
+        del strip.attrib["role"]
+        strip.tag, strip.attrib["href"] = "a", f"{drawing}#machine-{part}"
     frame: Element | None = None
     for part in MACHINE:
         if part not in REPEATED:

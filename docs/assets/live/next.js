@@ -45,6 +45,7 @@ class Panel {
       this.details,
       this.live,
     );
+    this.element.panel = this;
   }
 
   /* --- the beginning and what was pressed */
@@ -53,6 +54,7 @@ class Panel {
     this.number = number;
     this.select.value = number;
     this.showDetails();
+    document.dispatchEvent(new CustomEvent("beginning", { detail: this })); // ../instruments/machine.js
     this.go([]);
   }
 

@@ -152,7 +152,7 @@ def test_a_strip_shows_the_whole_machine_and_marks_the_parts_of_a_chapter(make_p
     assert strip.get("aria-label") == name
     link = draw_machine(page.part_of_machine, read_locale("en"), "../next-word/")
     assert (link.tag, link.get("href")) == ("a", "../next-word/#machine-attention")
-    assert link.get("aria-label") == name and link.get("role") is None
+    assert (link.get("aria-label"), link.get("role")) == (name, None)
 
 
 @each_language

@@ -69,7 +69,7 @@ def test_sizes_are_those_of_the_file(page: Any) -> None:
         f"{d_model} → {d_ff:,d} → {d_model}, {sum_of('.7.ffn_gate', '.7.ffn_up', '.7.ffn_down')}",
         f"{heads} × 64, {size['attention.head_count_kv']} × 64",
         f"3 × 64, 3 × 64, {sum_of('.7.attn_q', '.7.attn_k', '.7.attn_v')}",
-        f"output matrix (9 × 64 → 576, {sum_of('.7.attn_output')})",
+        f"merge the heads (9 × 64 → 576, {sum_of('.7.attn_output')})",
         f"rows of a table, {sum_of('token_embd')}",
         f"built alike, {sum_of(*(one for one in count if one.startswith('blk.')))}",
         f"last normalisation (576 → 576, {sum_of('output_norm')})",
@@ -79,7 +79,7 @@ def test_sizes_are_those_of_the_file(page: Any) -> None:
 
 
 def test_a_machine_refuses() -> None:
-    sizes = {"layers": 5, "heads": 9, "kv_heads": 3, "title": "M"}
+    sizes: Any = {"layers": 5, "heads": 9, "kv_heads": 3, "title": "M"}
     for wrong in ({"heads": 7}, {"layers": 0}):
         with pytest.raises(ValueError, match="heads divide d_model"):
             machine(KEPT, **{**sizes, **wrong})

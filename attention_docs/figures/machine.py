@@ -35,8 +35,10 @@ MARK = 6  # a stripe in the colour of the role
 LEFT = 34  # where the text of a part begins
 SUM = 11  # radius of a sum
 THOUSANDTHS = 1000  # logarithms and weights are kept as whole numbers of this part
-CHANGING = ("text_size", "tokens_size", "vectors_size", "next_size", "opened", "head", "weights")
-CHANGING += ("query", "keys", "weight", "ask")
+CHANGING = (
+    *("text_size", "tokens_size", "vectors_size", "next_size", "opened", "head", "weights"),
+    *("query", "keys", "weight", "ask"),
+)
 """The words of what the script writes."""
 
 
@@ -372,8 +374,8 @@ def machine(
         >>> kept = {"sizes": sizes, "heads": [[4, 1]], "tokens": {"0": "a", "1": "b"}}
         >>> kept["beginnings"] = [one]
         >>> drawn = machine(kept, layers=5, heads=2, kv_heads=1, title="M")
-        >>> drawn.state(Language("en"))[:52]
-        '176 parameters: 4 in the table of tokens, 5 × 34 in '
+        >>> drawn.state(Language("en"))[:51]
+        '176 parameters: 4 in the embedding table, 5 × 34 in'
     """
     vocabulary, d_model, d_ff = (kept["sizes"][one] for one in ("vocabulary", "d_model", "d_ff"))
     numbers = {"vocabulary": vocabulary, "d_model": d_model, "d_ff": d_ff}

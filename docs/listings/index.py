@@ -55,8 +55,13 @@ sentence_dial(
 # --8<-- [end:dial]
 
 # --8<-- [start:machine]
-counts = {"layers": LAYERS, "heads": HEADS, "kv_heads": KEY_HEADS}
-machine(load_beginnings(), **counts, title="SmolLM2-135M-Instruct")
+machine(
+    load_beginnings(),
+    layers=LAYERS,
+    heads=HEADS,
+    kv_heads=KEY_HEADS,
+    title="SmolLM2-135M-Instruct",
+)
 # --8<-- [end:machine]
 
 # --8<-- [start:own]

@@ -53,8 +53,13 @@ d_model, d_ff = sizes["d_model"], sizes["d_ff"]
 keys = d_model // HEADS * KEY_HEADS
 block = 2 * d_model**2 + 2 * d_model * keys + 3 * d_model * d_ff + 2 * d_model
 check("the parts add up", vocabulary * d_model + LAYERS * block + d_model == parameters)
-counts = {"layers": LAYERS, "heads": HEADS, "kv_heads": KEY_HEADS}
-machine(kept, **counts, title="SmolLM2-135M-Instruct")
+machine(
+    kept,
+    layers=LAYERS,
+    heads=HEADS,
+    kv_heads=KEY_HEADS,
+    title="SmolLM2-135M-Instruct",
+)
 # --8<-- [end:machine]
 
 # --8<-- [start:layers]

@@ -100,3 +100,14 @@ export function drawHead(part, { title, tokens, weights, asker, words }) {
   part.inside.replaceChildren(...heads, ...looks, ...box(left, asker, "query"), ...rows);
   part.drawn = 20 + FIRST + ROW * tokens.length;
 }
+
+/* Where the one that asks looks most. */
+export function listMost({ tokens, weights, asker, words }) {
+  const row = weights.slice((asker * (asker + 1)) / 2).slice(0, asker + 1);
+  const most = [...row.keys()].sort((a, b) => row[b] - row[a]).slice(0, 3);
+  const list = most.map((n) => `${tokens[n]} ${(row[n] / 1000).toFixed(3)}`);
+  return [
+    fillTemplate(words.weights, { token: tokens[asker], weights: list[0] }),
+    ...list.slice(1),
+  ];
+}

@@ -1,4 +1,5 @@
-/* The parts of a machine (machine.js) in one drawing of the build, and their heights while they open. */
+/* The parts of a machine (machine.js) in one drawing of the build, their heights while they open, and the
+   keys that open them. */
 import { set } from "./instrument.js";
 
 /* A part and those in it; `share` is how far it is open, `drawn` how high what a script has drawn in it. */
@@ -50,4 +51,47 @@ function open({ inside, share, closed, drawn, parts, skips }, places) {
     set(skip, { d: `M${at} ${from}H${lane}V${to}H${at + 13}m7 -4l-7 4 7 4` });
   }
   return closed + share * ((ends.at(-1)?.[1] ?? closed + drawn) + places.pad - closed);
+}
+
+/* What opens a part, and the squares that open a head. */
+export function makeButtons({ svg, all }, heads) {
+  svg.removeAttribute("aria-hidden");
+  const make = (node, i) => set(node, { role: "button", tabindex: 0, "data-opens": i });
+  all.forEach((part, i) => {
+    if (part.inside && i !== heads) make(part.head, i);
+  });
+  for (const square of svg.querySelectorAll(".square:not(.closed)")) make(square, heads);
+}
+
+/* A pointer presses; up and down go on, Enter and Space press, right opens, left and Escape close. */
+export function listen(root, press) {
+  root.addEventListener("click", ({ target }) => {
+    const pressed = target.closest("[data-opens], [data-row]");
+    if (pressed) press(pressed, pressed.closest(".stage"));
+  });
+  root.addEventListener("keydown", (event) => {
+    const { key, target } = event;
+    const stage = target.closest(".stage");
+    if (event.altKey || event.ctrlKey || event.metaKey || !stage) return;
+    const way = { ArrowUp: -1, ArrowDown: 1 }[key];
+    if (way) {
+      const shown = [...stage.querySelectorAll("[tabindex], a")].filter(
+        (one) => getComputedStyle(one).visibility === "visible",
+      );
+      shown[shown.indexOf(target) + way]?.focus();
+    } else if (key === "Escape" || key === "ArrowLeft") {
+      // The innermost open part around it.
+      const around = [...stage.querySelectorAll('[aria-expanded="true"]')];
+      const last = around.filter((one) => one.closest(".part").contains(target)).at(-1);
+      if (!last) return;
+      last.focus();
+      press(last, stage);
+    } else if (
+      (target.matches("[role]") && (key === "Enter" || key === " ")) ||
+      (key === "ArrowRight" && target.ariaExpanded === "false")
+    )
+      press(target, stage);
+    else return;
+    event.preventDefault();
+  });
 }

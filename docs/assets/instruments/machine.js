@@ -1,8 +1,8 @@
 /* A language model whose parts open (attention_docs/figures/machine.py): by press and by keys, one at each
    depth. It follows the beginning that a reader chooses (../live/next.js). */
 import { fillTemplate, set } from "./instrument.js";
-import { drawHead, drawTokens, fillLines, showToken } from "./machine-beginning.js";
-import { lay, readDrawing } from "./machine-parts.js";
+import { drawHead, drawTokens, fillLines, listMost, showToken } from "./machine-beginning.js";
+import { lay, listen, makeButtons, readDrawing } from "./machine-parts.js";
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const ADDRESS = "#machine-";
@@ -12,17 +12,18 @@ export function begin({ root, stages, words, numbers, told }) {
   const { all } = drawings[0];
   const find = (key) => all.findIndex((one) => one.key === key);
   const [TOKENS, HEADS, closed] = [find("tokens"), find("heads"), told.textContent];
+  const measured = numbers.heads.map((one) => one[1]);
   const trace = (i) => (i < 0 ? [] : [...trace(all.indexOf(all[i].above)), i]);
   let { beginning, tokens } = numbers;
   let path = []; // the open parts by their places, each in the one before it
   let [head, asker, frame] = [0, beginning.prompt.length - 1, 0];
-  let texts, title;
+  let [title, known] = [];
 
   function drawBeginning() {
     const [layer, number] = numbers.heads[head];
-    texts = beginning.prompt.map((id) => showToken(tokens[id]));
+    const texts = beginning.prompt.map((id) => showToken(tokens[id]));
     title = fillTemplate(words.head, { layer, head: number });
-    const known = { title, tokens: texts, weights: beginning.weights[head], asker, words };
+    known = { title, tokens: texts, weights: beginning.weights[head], asker, words };
     for (const { all: parts, places } of drawings) {
       drawTokens(parts[TOKENS], places, texts, beginning.prompt);
       drawHead(parts[HEADS], known);
@@ -48,8 +49,9 @@ export function begin({ root, stages, words, numbers, told }) {
     );
     for (const [part, , to] of moves) part.node.classList.toggle("open", to);
     for (const button of root.querySelectorAll("[data-opens]")) {
-      const isHead = [undefined, `${numbers.heads[head][1]}`].includes(button.dataset.head);
-      set(button, { "aria-expanded": path.includes(Number(button.dataset.opens)) && isHead });
+      const { opens, head: number = measured[head] } = button.dataset;
+      const isOpen = path.includes(Number(opens)) && Number(number) === measured[head];
+      set(button, { "aria-expanded": isOpen });
     }
     const step = (now) => {
       const t = calm.matches ? 1 : Math.min(1, Math.max(0, (now - begun) / 260));
@@ -63,16 +65,11 @@ export function begin({ root, stages, words, numbers, told }) {
   function tell() {
     const part = all[path.at(-1)];
     if (!part) return closed;
-    const nameOf = (one) => one.head.querySelector("text").textContent;
     const say = (name, some) =>
       fillTemplate(words.opened, { part: name, parts: some.join(words.comma) });
-    if (part.key !== "heads")
-      return say(nameOf(part), part.key === "tokens" ? texts : part.parts.map(nameOf));
-    const row = beginning.weights[head].slice((asker * (asker + 1)) / 2).slice(0, asker + 1);
-    const most = [...row.keys()].sort((a, b) => row[b] - row[a]).slice(0, 3);
-    const weights = most.map((n) => `${texts[n]} ${(row[n] / 1000).toFixed(3)}`);
-    weights[0] = fillTemplate(words.weights, { token: texts[asker], weights: weights[0] });
-    return say(title, weights);
+    if (part.key === "heads") return say(title, listMost(known));
+    const nameOf = (one) => one.head.querySelector("text").textContent;
+    return say(nameOf(part), part.key === "tokens" ? known.tokens : part.parts.map(nameOf));
   }
 
   function go(next) {
@@ -82,68 +79,29 @@ export function begin({ root, stages, words, numbers, told }) {
   }
 
   function openHead(number) {
-    head = Math.max(
-      0,
-      numbers.heads.findIndex((one) => one[1] === Number(number)),
-    );
+    head = Math.max(0, measured.indexOf(Number(number)));
     drawBeginning();
     go(trace(HEADS));
   }
 
-  /* What a reader opens or asks stands in the address. */
-  function press({ dataset }, stage) {
-    const { opens, head: number, row } = dataset;
-    const isOpen =
-      path.includes(Number(opens)) && [undefined, `${numbers.heads[head][1]}`].includes(number);
+  /* What a reader opens stands in the address. */
+  function press(button, stage) {
+    const { opens, head: number, row } = button.dataset;
     if (row) {
       asker = Number(row);
       drawBeginning();
       go(path);
       stage.querySelector(`[data-row="${row}"]`).focus();
-    } else if (isOpen) go(trace(Number(opens)).slice(0, -1));
+    } else if (button.ariaExpanded === "true") go(trace(Number(opens)).slice(0, -1));
     else if (number) openHead(number);
     else go(trace(Number(opens)));
     const last = all[path.at(-1)]?.key;
-    const said = last && ADDRESS + last + (last === "heads" ? `.${numbers.heads[head][1]}` : "");
+    const said = last && ADDRESS + last + (last === "heads" ? `.${measured[head]}` : "");
     history.replaceState(history.state, "", said ?? location.pathname + location.search);
   }
 
-  root.addEventListener("click", ({ target }) => {
-    const pressed = target.closest("[data-opens], [data-row]");
-    if (pressed) press(pressed, pressed.closest(".stage"));
-  });
-  root.addEventListener("keydown", (event) => {
-    const { key, target } = event;
-    const stage = target.closest(".stage");
-    if (event.altKey || event.ctrlKey || event.metaKey || !stage) return;
-    const way = { ArrowUp: -1, ArrowDown: 1 }[key];
-    const shown = [...stage.querySelectorAll("[tabindex], a")].filter(
-      (one) => getComputedStyle(one).visibility === "visible",
-    );
-    if (way) shown[shown.indexOf(target) + way]?.focus();
-    else if ((key === "Enter" || key === " ") && target.tabIndex === 0 && target.role)
-      press(target, stage);
-    else if (key === "ArrowRight" && target.ariaExpanded === "false") press(target, stage);
-    else if (key === "Escape" || key === "ArrowLeft") {
-      // The innermost open part around it.
-      const around = [...stage.querySelectorAll('[aria-expanded="true"]')].filter((one) =>
-        one.closest(".part").contains(target),
-      );
-      if (!around.length) return;
-      around.at(-1).focus();
-      press(around.at(-1), stage);
-    } else return;
-    event.preventDefault();
-  });
-
-  for (const { svg, all: parts } of drawings) {
-    svg.removeAttribute("aria-hidden");
-    const makeButton = (node, i) => set(node, { role: "button", tabindex: 0, "data-opens": i });
-    parts.forEach((part, i) => {
-      if (part.inside && i !== HEADS) makeButton(part.head, i);
-    });
-    for (const square of svg.querySelectorAll(".square:not(.closed)")) makeButton(square, HEADS);
-  }
+  listen(root, press);
+  for (const drawing of drawings) makeButtons(drawing, HEADS);
   const readAddress = () => {
     if (!location.hash.startsWith(ADDRESS)) return;
     const [key, number] = location.hash.slice(ADDRESS.length).split(".");

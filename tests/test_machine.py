@@ -135,7 +135,7 @@ def test_parts_open_and_close_by_keys(width: int, visit: Visit) -> None:
     find(tab, "blocks").focus()
     tab.keyboard.press("Enter")
     assert tab.evaluate(OPEN) == 1
-    assert told.text_content().startswith("30 layers is open: normalisation, attention, add, ")
+    assert told.text_content().startswith("30 layers is open: normalisation · attention · add · ")
     assert tab.url.endswith("#machine-blocks")
     while tab.evaluate(FOCUSED) != "attention":
         tab.keyboard.press("ArrowDown")

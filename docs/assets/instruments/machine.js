@@ -1,5 +1,5 @@
 /* A language model whose parts open (attention_docs/figures/machine.py): by press and by keys, one at each
-   depth. It follows the beginning that a reader chooses (../live/next.js). */
+   depth. It follows the beginning that a reader chooses (next.js). */
 import { fillTemplate, set } from "./instrument.js";
 import { drawHead, drawTokens, fillLines, listMost, showToken } from "./machine-beginning.js";
 import { lay, listen, makeButtons, readDrawing } from "./machine-parts.js";
@@ -66,7 +66,7 @@ export function begin({ root, stages, words, numbers, told }) {
     const part = all[path.at(-1)];
     if (!part) return closed;
     const say = (name, some) =>
-      fillTemplate(words.opened, { part: name, parts: some.join(words.comma) });
+      fillTemplate(words.opened, { part: name, parts: some.join(" · ") });
     if (part.key === "heads") return say(title, listMost(known));
     const nameOf = (one) => one.head.querySelector("text").textContent;
     return say(nameOf(part), part.key === "tokens" ? known.tokens : part.parts.map(nameOf));

@@ -297,6 +297,13 @@ function loadInstruments() {
     { rootMargin: "600px" },
   );
   for (const one of all(".instrument")) near.observe(one);
+  // A link to a part of the drawing that is not open yet.
+  const follow = () => {
+    if (location.hash.startsWith("#machine-"))
+      document.querySelector(".instrument.machine")?.scrollIntoView();
+  };
+  follow();
+  addEventListener("hashchange", follow);
 }
 
 // A figure that stays while the text scrolls; no module, so that it works from a folder too.

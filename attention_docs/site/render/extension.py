@@ -197,7 +197,9 @@ class PageTreeprocessor(Treeprocessor):
         if title is not None and assembled.machine:
             drawing = assembled.links.chapters.get(DRAWN, "")
             strip = draw_machine(assembled.machine, assembled.locale, drawing)
-            root.insert(list(root).index(title), strip)
+            holder = Element("p")  # its link is an address already
+            holder.text = self.md.htmlStash.store(to_html_string(strip))
+            root.insert(list(root).index(title), holder)
         if title is not None and assembled.opening:
             line = Element("p", {"class": "opening"})
             line.text = AtomicString(assembled.opening)

@@ -65,8 +65,7 @@ export function begin({ root, stages, words, numbers, told }) {
   function tell() {
     const part = all[path.at(-1)];
     if (!part) return closed;
-    const say = (name, some) =>
-      fillTemplate(words.opened, { part: name, parts: some.join(" · ") });
+    const say = (name, some) => fillTemplate(words.opened, { part: name, parts: some.join(" · ") });
     if (part.key === "heads") return say(title, listMost(known));
     const nameOf = (one) => one.head.querySelector("text").textContent;
     return say(nameOf(part), part.key === "tokens" ? known.tokens : part.parts.map(nameOf));

@@ -217,7 +217,7 @@ def test_everyone_can_use_it_open(path: str, visit: Visit) -> None:
     tab.locator(".instrument.machine .stage:visible .square[role]").first.click()
     tab.evaluate(AXE_SCRIPT)
     assert_everyone_can_use(tab)
-    texts = tab.evaluate("""() => [...document.querySelectorAll(".working .stage svg text")]
+    texts = tab.evaluate("""() => [...document.querySelectorAll(".working.machine svg text")]
       .filter((one) => one.checkVisibility({ visibilityProperty: true }))
       .map((one) => [getComputedStyle(one).fontSize, one.getBBox().x + one.getBBox().width,
         Number(one.closest(".box").getAttribute("width"))])""")

@@ -16,6 +16,7 @@ from attention_docs.site.content import Content
 from attention_docs.site.fingerprints import Fingerprints
 from attention_docs.site.publish.catalogue import Catalogue, PublishedPage
 from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.navigation import MACHINE
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Request
 from attention_docs.site.read.reader import Reader
@@ -212,6 +213,12 @@ class Build(Content):
     def find_links(self, page: Page) -> Links:
         """The targets of the links of a page."""
         here, folder = self.address(page), self.addresses.find_folder(page.lang)
+        originals = self.pages[self.written[0]]
+        chapters = {
+            slug: make_relative(self.addresses.find_address(page.lang, slug), here)
+            for slug in self.numbered
+        }
+        whole = (one for one in chapters if {*originals[one].part_of_machine} == {*MACHINE})
         return Links(
             api=make_relative(f"{folder}api/", here),
             listings=make_relative("listings/", here),
@@ -219,10 +226,8 @@ class Build(Content):
             glossary=make_relative("glossary.md", page.slug),
             notation=make_relative("notation.md", page.slug),
             repository=self.target.repository,
-            chapters={
-                slug: make_relative(self.addresses.find_address(page.lang, slug), here)
-                for slug in self.numbered
-            },
+            chapters=chapters,
+            machine=chapters.get(next(whole, ""), ""),
         )
 
     @cached_property

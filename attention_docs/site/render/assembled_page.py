@@ -39,6 +39,7 @@ class Links:
         notation: the same for the notation.
         repository: address of the repository, or "".
         chapters: addresses of the chapters by their names, relative to the page's.
+        machine: that of the first chapter about the whole machine, which draws it, or "".
     """
 
     api: str = "api/"
@@ -48,6 +49,7 @@ class Links:
     notation: str = "notation.md"
     repository: str = ""
     chapters: Mapping[str, str] = field(default_factory=dict)
+    machine: str = ""
 
 
 @dataclass

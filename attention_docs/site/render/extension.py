@@ -34,7 +34,7 @@ from attention_docs.site.render import (
     recall,
 )
 from attention_docs.site.render.assembled_page import MARK, AssembledPage
-from attention_docs.site.render.machine import DRAWN, draw_machine
+from attention_docs.site.render.machine import draw_machine
 from attention_docs.site.render.terms import Explainer, name_rows
 
 FORMULA = re.compile(r"\\[(\[](?P<tex>.*)\\[)\]]", re.S)
@@ -195,8 +195,7 @@ class PageTreeprocessor(Treeprocessor):
         """Above the title, in small type: part of the machine; part, chapter and minutes."""
         title = root.find("h1")
         if title is not None and assembled.machine:
-            drawing = assembled.links.chapters.get(DRAWN, "")
-            strip = draw_machine(assembled.machine, assembled.locale, drawing)
+            strip = draw_machine(assembled.machine, assembled.locale, assembled.links.machine)
             holder = Element("p")  # its link is an address already
             holder.text = self.md.htmlStash.store(to_html_string(strip))
             root.insert(list(root).index(title), holder)

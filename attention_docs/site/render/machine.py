@@ -8,9 +8,6 @@ from xml.etree.ElementTree import Element, SubElement
 from attention_docs.locales import Locale
 from attention_docs.site.read.navigation import MACHINE, REPEATED
 
-DRAWN = "next-word"
-"""The chapter that has the whole machine as a drawing, attention_docs/figures/machine.py."""
-
 
 def draw_machine(marked: Sequence[str], locale: Locale, drawing: str = "") -> Element:
     """A line of parts in the order in which a text passes them; the repeated ones stand in a frame.

@@ -411,6 +411,28 @@ def test_what_people_type_finds_the_section(site: Path) -> None:
     assert len(missed) <= len(cases) * (1 - WANTED), missed
 
 
+def test_every_section_of_a_chapter_has_a_question_that_it_answers(site: Path) -> None:
+    """What docs/search.toml writes for a section that is not there would be lost in silence."""
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+    asked, places = index["config"]["asked"], [doc["location"] for doc in index["docs"]]
+    assert set(asked) <= set(places)
+    chapters = {place for place in places if re.fullmatch(r"[\w-]+/", place)} & set(asked)
+    assert len(chapters) >= 30
+    assert len([place for place in asked if "#" in place]) >= 400
+
+
+@each_language
+def test_near_words_lead_to_the_same_section(lang: str, site: Path) -> None:
+    """A question in words that the section does not use, in both languages."""
+    for query, place in (
+        ("how expensive is pretraining", "assistant/#pretraining"),
+        ("多少钱 预训练", "assistant/#pretraining"),
+        ("picture as input of a transformer", "encoders/#patches"),
+        ("照片 切块", "encoders/#patches"),
+    ):
+        assert place in find_shown(site, lang, query), query
+
+
 def test_a_word_that_is_on_no_page_is_said(site: Path) -> None:
     answer = ask(site, "en", "attention zzqq")
     assert answer["unknown"] == ["zzqq"]

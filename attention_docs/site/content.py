@@ -144,7 +144,7 @@ class Content:
         names += [Names(same, "") for same in words.get("same", ())]
         merged = conversion.merge_forms(forms)
         asked = self._find_asked(lang, words.get("asked", {}))
-        return Vocabulary(names, merged, asked, words.get("empty", ()))
+        return Vocabulary(names, merged, asked, words.get("near", ()), words.get("empty", ()))
 
     def _find_asked(self, lang: str, more: Mapping[str, Sequence[str]]) -> dict[str, str]:
         """What people ask a section for, by its address: the first place has all of their words."""
@@ -158,8 +158,7 @@ class Content:
         for place, words in more.items():
             found.setdefault(place, []).extend(words)
         return {
-            place.replace("#", "/#").removesuffix("#"): "\n".join(filter(None, texts))
-            for place, texts in found.items()
+            _find_address(place): "\n".join(filter(None, texts)) for place, texts in found.items()
         }
 
     def read_strings(self, listing: Path, lang: str) -> Mapping[str, str] | None:
@@ -306,6 +305,13 @@ class Content:
                 message = _compare_terms(self.entries[first].get(slug, []), entries, first)
                 if message:
                     self.failures.append(Failure(self.pages[lang][slug].path, 1, message))
+
+
+def _find_address(place: str) -> str:
+    """Where the search has a place, slug#section: the home page has no folder."""
+    slug, _, section = place.partition("#")
+    folder = "" if slug == "index" else f"{slug}/"
+    return f"{folder}#{section}" if section else folder
 
 
 def _compare_terms(theirs: Sequence[terms.Term], ours: Sequence[terms.Term], first: str) -> str:

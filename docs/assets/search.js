@@ -16,7 +16,14 @@ let typical = 1; // characters of a section
 let docs = [];
 let corpus = ""; // all that can be found, to see whether a word occurs at all
 let common = new Map(); // of a Latin word that occurs: how often
-let heads = ""; // all titles, and all questions that people ask
+let heads = ""; // all titles
+let kin = new Map(); // of a word, without its ending: the rows of near words that it stands in
+let rows = []; // titles and questions, each with its features
+let posts = new Map(); // of a feature: the rows that have it
+const ALIKE = 0.85; // from which part of the best score on a second section of a page is shown
+const ASKED = 4; // what it counts for that a section is asked just this
+const ABOVE = 0.3; // what a word of the title of a page counts for in the lines of its sections
+const LONG = 0.6; // how far a long line is held against it
 let names = new Map(); // of a name: what else the thing is called, and the page that defines it
 let empty = new Set(); // words of a question that say nothing of its subject
 let scripts = new Map(); // of a character that has several forms: the one that stands for all
@@ -35,29 +42,39 @@ function setUp({ config, docs: entries }) {
   scripts = new Map(config.forms.flatMap((forms) => [...forms].map((one) => [one, forms[0]])));
   empty = new Set(config.empty.map(fold));
   names = new Map();
-  for (const [page, ...all] of config.names) {
+  config.names.forEach(([page, ...all], group) => {
     const folded = [...new Set(all.map(fold))];
     for (const name of folded) {
-      const known = names.get(name) ?? { page: "", others: new Set() };
+      const known = names.get(name) ?? { page: "", others: new Set(), groups: [] };
       known.page ||= page;
+      known.groups.push(group);
       for (const other of folded) if (other !== name) known.others.add(other);
       names.set(name, known);
     }
-  }
+  });
+  kin = new Map();
+  config.near.forEach((all, group) => {
+    for (const word of all.map((one) => trim(fold(one))))
+      kin.set(word, [...(kin.get(word) ?? []), `near ${group}`]);
+  });
   docs = entries.map((doc) => {
-    const { [doc.location]: asked = "" } = config.asked;
-    const heads = [doc.title, doc.title.split(/[:：]/)[0], ...asked.split("\n")];
-    const lines = [...new Set(heads.filter(Boolean).map(fold))];
+    const lines = [doc.title, doc.title.split(/[:：]/)[0]].filter(Boolean).map(fold);
+    const asked = (config.asked[doc.location] ?? "").split("\n").filter(Boolean).map(fold);
     const body = fold([doc.text, ...(doc.code ?? [])].join("\n"));
-    return { ...doc, page: doc.location.split("#")[0], body, lines, sizes: lines.map(measure) };
+    return { ...doc, page: doc.location.split("#")[0], body, lines: [...new Set(lines)], asked };
   });
   const pages = new Map(docs.map(({ location, lines }) => [location, lines[0]]));
-  for (const doc of docs) doc.head = pages.get(doc.page) ?? "";
+  for (const doc of docs) {
+    doc.head = pages.get(doc.page) ?? "";
+    doc.sizes = doc.lines.map(measure);
+  }
   typical = docs.reduce((sum, { body }) => sum + body.length, 0) / docs.length;
   heads = docs.flatMap(({ lines }) => lines).join("\n");
-  corpus = [...docs.map(({ body }) => body), heads].join("\n");
+  const questions = docs.flatMap(({ asked }) => asked);
+  corpus = [...docs.map(({ body }) => body), heads, ...questions].join("\n");
   common = new Map();
   for (const [word] of corpus.matchAll(/[a-z]{3,}/g)) common.set(word, (common.get(word) ?? 0) + 1);
+  compareLines();
 }
 
 /* What is written in several ways, in one: small letters, one script, no space between Chinese and
@@ -68,7 +85,7 @@ function fold(text) {
     .replace(/['’‘`]/g, "")
     .replace(/[ₖ²ᵀ−]/g, (sign) => ({ ₖ: "_k", "²": "^2", ᵀ: "^t", "−": "-" })[sign])
     .replace(/(?<=\p{L})[-–](?=\p{L})/gu, " ")
-    .replace(/(?<![\p{L}\d_])d(?=[kv](?![\p{L}\d_]))/gu, "d_")
+    .replace(/(?<![\p{Script=Latin}\d_])d(?=[kv](?![\p{L}\d_]))/gu, "d_")
     .replace(/(?:(?<![a-z])sqrt|根号|square root of) ?\(?(?=d(?:_|$| ))/gu, "√");
   const one = scripts.size ? plain.replace(/\p{Script=Han}/gu, (c) => scripts.get(c) ?? c) : plain;
   return one.replace(BORDER, "").trim();
@@ -88,8 +105,9 @@ const ENDING = /^(?:(.)?(?:ing|ed|er|ers))$|^(?:e|es|s|d|ed|ing|y|ies|ied|er|ers
 function stem(word) {
   if (!/^[a-z]{4,}$/.test(word)) return word;
   const bare = word
+    .replace(/(?<=[a-z]{3})ies$/, "y")
     .replace(/(?<=[a-z]{3})i[sz](?:ations?|ed|es?|ing|ers?)$/, "i")
-    .replace(/(?<=[a-z]{3})ing$|(?<=[a-z]{4})ed$|(?<=at)ions?$|(?<=[a-z]{3})ies$/, "")
+    .replace(/(?<=[a-z]{3})ing$|(?<=[a-z]{4})ed$|(?<=at)ions?$/, "")
     .replace(/(?<=[a-z]{3}(?:s|x|ch))es$|(?<=[a-z]{3})(?<![aius])s$/, "");
   if (bare !== word && /([^aeiouls])\1$/.test(bare)) return bare.slice(0, -1);
   return bare.replace(/(?<=[a-z]{4})[ey]$|(?<=[a-z]{4})iv$/, "");
@@ -148,7 +166,7 @@ const occurs = (term) => corpus.includes(term) && count(corpus, term, true, 1) >
 /* What a word costs in a cut: a word that occurs nowhere more than one that does. */
 function price(word) {
   if (empty.has(word)) return 0.3;
-  if (names.has(word)) return 0.9;
+  if (names.has(word) || kin.has(word)) return 0.9;
   if (word.length < 2) return 1.6;
   // A word of three or more does not begin or end with one that says nothing.
   const isEmpty = (_, end) => empty.has(word.slice(0, end)) || empty.has(word.slice(end));
@@ -274,6 +292,99 @@ function makeTerm(name, size, isLast) {
   return { name, own, others, found, among, weight, words, pages };
 }
 
+/* --- what people ask */
+
+const PARTS = /\p{Script=Han}+|(?:(?!\p{Script=Han})[\p{L}\d_√^])+/gu;
+const GLUE = /[的了吗嗎呢吧啊么麼呀得地着著]/u; // what joins words, in both scripts
+const SHARED = 0.7; // what a word itself counts for, beside what it names
+const NEAR = 0.4; // what a near word counts for
+const NAMED = 0.6; // what it counts for that two lines name the same thing, beside its words
+
+const trim = (words) => words.split(" ").map(stem).join(" "); // of their endings
+
+/* What a title or a question is made of: English words without their endings, pairs of Chinese
+   characters, and the things that it names, in whatever words. */
+function listFeatures(line) {
+  const found = new Map();
+  const add = (feature, share) => found.set(feature, Math.max(share, found.get(feature) ?? 0));
+  const name = (text, bare = text) => {
+    for (const group of names.get(text)?.groups ?? []) add(group, NAMED);
+    for (const group of kin.get(bare) ?? []) add(group, NEAR);
+    return names.has(text) || kin.has(bare);
+  };
+  const words = line.match(PARTS) ?? [];
+  const bare = words.map(stem);
+  words.forEach((word, at) => {
+    if (HAN.test(word)) {
+      for (let start = 0; start < word.length; start++) {
+        let end = Math.min(word.length, start + 7);
+        while (end > start + 1 && !name(word.slice(start, end))) end--;
+        const pair = word.slice(start, start + 2);
+        const says = pair.length > 1 && !empty.has(pair) && !GLUE.test(pair);
+        if (says) add(pair, [...pair].every((one) => empty.has(one)) ? 0.2 : 0.6);
+      }
+      return;
+    }
+    // A word that names something is not counted twice.
+    const isNamed = name(word, bare[at]);
+    if (!empty.has(word)) add(bare[at], isNamed ? SHARED : 1);
+    for (let end = at + 2; end <= Math.min(words.length, at + 4); end++) {
+      name(words.slice(at, end).join(" "), bare.slice(at, end).join(" "));
+    }
+  });
+  return found;
+}
+
+/* The words of a query, with what is meant by those that no title and no question has. */
+const mend = (query) =>
+  query.replace(PARTS, (word) => {
+    if (HAN.test(word) || empty.has(word) || posts.has(stem(word))) return word;
+    return [findKnown(word)].flat().join(" ");
+  });
+
+/* Each feature of a line weighs more the fewer lines have it. */
+function compareLines() {
+  rows = [];
+  docs.forEach(({ lines, asked, page, head }, place) => {
+    const around = head && page !== docs[place].location ? listFeatures(head) : new Map();
+    for (const line of new Set([lines[0] ?? "", ...asked])) {
+      const features = listFeatures(line);
+      for (const [one, share] of around) if (!features.has(one)) features.set(one, share * ABOVE);
+      rows.push({ place, features });
+    }
+  });
+  posts = new Map();
+  rows.forEach(({ features }, row) => {
+    for (const [one, share] of features) {
+      if (!posts.has(one)) posts.set(one, []);
+      posts.get(one).push([row, share]);
+    }
+  });
+  for (const row of rows) row.length = measureFeatures(row.features);
+}
+
+const weigh = (feature) => Math.log(1 + rows.length / (posts.get(feature)?.length ?? rows.length));
+const measureFeatures = (features) =>
+  Math.sqrt([...features].reduce((sum, [one, share]) => sum + (share * weigh(one)) ** 2, 0));
+
+/* How near the nearest question or title of each section is to a query, from 0 to 1. */
+function findNearest(query) {
+  const features = new Map([...listFeatures(query)].filter(([one]) => posts.has(one)));
+  const length = measureFeatures(features);
+  const sums = new Map();
+  for (const [one, share] of features) {
+    const weight = share * weigh(one) ** 2;
+    for (const [row, other] of posts.get(one)) sums.set(row, (sums.get(row) ?? 0) + weight * other);
+  }
+  const nearest = new Map();
+  for (const [row, sum] of sums) {
+    const { place, length: own } = rows[row];
+    const near = sum / (length * own ** LONG * length ** (1 - LONG));
+    nearest.set(place, Math.max(near, nearest.get(place) ?? 0));
+  }
+  return nearest;
+}
+
 /* --- what answers */
 
 /* The best pages with their sections. What answers far worse than the best page is left out, and
@@ -285,17 +396,21 @@ function search(query) {
   const known = terms.filter(({ among }) => among > 0);
   const unknown = terms.filter(({ among }) => !among).map(({ name }) => name);
   const home = findHome(terms);
+  const nearest = findNearest(mend(asked));
   const groups = new Map();
   docs.forEach((doc, place) => {
     const { page } = doc;
     if (!groups.has(page)) groups.set(page, { first: doc, results: [], score: 0 });
-    const result = rate(doc, place, terms, asked);
+    const result = rate(doc, place, terms, asked, nearest.get(place) ?? 0);
     if (result) groups.get(page).results.push(result);
   });
   const any = makePattern(known);
   const found = [...groups.entries()].filter(([, { results }]) => results.length);
   for (const [page, group] of found) {
     group.results.sort((a, b) => b.score - a.score);
+    // The theme shows the sections with the best score: the second too, where it is nearly as good.
+    const [one, other] = group.results;
+    if (other && other.score > one.score * ALIKE) other.score = one.score;
     // The best section decides; what else the page says of it decides between equals.
     const rest = group.results.slice(1).reduce((sum, { score }) => sum + score, 0);
     group.any = any;
@@ -320,7 +435,7 @@ function findHome(terms) {
 
 /* How well a section answers, and what of it is shown; null where it does not. A head that says just
    what is asked weighs most: the title, or a question that people ask the section. */
-function rate(doc, place, terms, asked) {
+function rate(doc, place, terms, asked, near) {
   const hit = {};
   let score = 0;
   let covered = 0;
@@ -341,17 +456,19 @@ function rate(doc, place, terms, asked) {
     whole += weight;
     covered += weight * (isHere ? 1 : above ? 0.6 : pages.has(doc.page) ? 0.3 : 0);
   }
-  if (!Object.values(hit).some(Boolean)) return null;
+  if (!near && !Object.values(hit).some(Boolean)) return null;
   const heads = lines.map(({ weight, words }, line) => {
     return weight * (0.4 + 0.6 * Math.min(1, words / Math.max(1, doc.sizes[line])));
   });
   score += HEAD * Math.max(...heads) * (doc.location.includes("#") ? 1 : 1.2);
   score *= (covered / whole) ** 1.5;
   if (terms.length > 1 || terms[0].words > 1) {
-    if (doc.lines.some((line) => line.includes(asked))) score += whole * 2;
+    if ([...doc.lines, ...doc.asked].some((line) => line.includes(asked))) score += whole * 2;
     else if (doc.body.includes(asked)) score += whole;
   }
-  return { ...doc, score: score * (doc.boost ?? 1), terms: hit };
+  const boost = doc.boost ?? 1;
+  score = score * boost + ASKED * whole * near * (doc.asked.length ? 1 : boost);
+  return { ...doc, score, terms: hit };
 }
 
 /* --- what is shown */
@@ -378,7 +495,7 @@ const variants = (one) => [...scripts].reduce((all, [c, f]) => (f === one ? all 
 
 /* The sections of a page as they are shown. */
 function markResults({ results, any }) {
-  return results.map(({ body, lines, sizes, head, page, text, ...one }) => ({
+  return results.map(({ body, lines, sizes, asked, head, page, text, ...one }) => ({
     ...one,
     title: markMatches(one.title, any),
     text: one.score ? excerpt(text, any) : "",

@@ -66,12 +66,14 @@ class Vocabulary:
         names: known in all languages.
         forms: characters that count as one: the same in two scripts.
         asked: what people ask a section for, by its address.
+        near: rows of words that are not the same and may mean it.
         empty: words of a question that say nothing of its subject.
     """
 
     names: Sequence[Names]
     forms: Sequence[str] = ()
     asked: Mapping[str, str] = field(default_factory=dict)
+    near: Sequence[Sequence[str]] = ()
     empty: Sequence[str] = ()
 
 
@@ -221,6 +223,6 @@ def build_index(lang: str, pages: Iterable[str], known: Vocabulary) -> str:
         "names": names,
         "forms": known.forms,
     }
-    config |= {"asked": dict(known.asked), "empty": known.empty}
+    config |= {"asked": dict(known.asked), "near": known.near, "empty": known.empty}
     docs = ",\n".join(filter(None, pages))
     return f'{{"config":{json.dumps(config, ensure_ascii=False)},"docs":[\n{docs}\n]}}\n'

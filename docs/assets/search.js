@@ -23,6 +23,7 @@ let posts = new Map(); // of a feature: the rows that have it
 const ALIKE = 0.85; // from which part of the best score on a second section of a page is shown
 const ASKED = 4; // what it counts for that a section is asked just this
 const ABOVE = 0.3; // what a word of the title of a page counts for in the lines of its sections
+const QUOTED = 5; // what it counts for that a text has the query word for word
 const LONG = 0.6; // how far a long line is held against it
 let names = new Map(); // of a name: what else the thing is called, and the page that defines it
 let empty = new Set(); // words of a question that say nothing of its subject
@@ -397,11 +398,13 @@ function search(query) {
   const unknown = terms.filter(({ among }) => !among).map(({ name }) => name);
   const home = findHome(terms);
   const nearest = findNearest(mend(asked));
+  // Words that hardly any other section has in this order are a quotation.
+  const quoted = docs.filter(({ body }) => body.includes(asked)).length > 3 ? 1 : QUOTED;
   const groups = new Map();
   docs.forEach((doc, place) => {
     const { page } = doc;
     if (!groups.has(page)) groups.set(page, { first: doc, results: [], score: 0 });
-    const result = rate(doc, place, terms, asked, nearest.get(place) ?? 0);
+    const result = rate(doc, place, terms, { asked, quoted, near: nearest.get(place) ?? 0 });
     if (result) groups.get(page).results.push(result);
   });
   const any = makePattern(known);
@@ -435,7 +438,7 @@ function findHome(terms) {
 
 /* How well a section answers, and what of it is shown; null where it does not. A head that says just
    what is asked weighs most: the title, or a question that people ask the section. */
-function rate(doc, place, terms, asked, near) {
+function rate(doc, place, terms, { asked, quoted, near }) {
   const hit = {};
   let score = 0;
   let covered = 0;
@@ -464,7 +467,7 @@ function rate(doc, place, terms, asked, near) {
   score *= (covered / whole) ** 1.5;
   if (terms.length > 1 || terms[0].words > 1) {
     if ([...doc.lines, ...doc.asked].some((line) => line.includes(asked))) score += whole * 2;
-    else if (doc.body.includes(asked)) score += whole;
+    else if (doc.body.includes(asked)) score += whole * quoted;
   }
   const boost = doc.boost ?? 1;
   score = score * boost + ASKED * whole * near * (doc.asked.length ? 1 : boost);

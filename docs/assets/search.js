@@ -24,6 +24,7 @@ const ALIKE = 0.85; // from which part of the best score on a second section of 
 const ASKED = 4; // what it counts for that a section is asked just this
 const ABOVE = 0.3; // what a word of the title of a page counts for in the lines of its sections
 const QUOTED = 5; // what it counts for that a text has the query word for word
+const UNSEEN = 0.8; // what a question counts for in a section that has no word of the query
 const LONG = 0.6; // how far a long line is held against it
 let names = new Map(); // of a name: what else the thing is called, and the page that defines it
 let empty = new Set(); // words of a question that say nothing of its subject
@@ -470,7 +471,8 @@ function rate(doc, place, terms, { asked, quoted, near }) {
     else if (doc.body.includes(asked)) score += whole * quoted;
   }
   const boost = doc.boost ?? 1;
-  score = score * boost + ASKED * whole * near * (doc.asked.length ? 1 : boost);
+  const seen = Object.values(hit).some(Boolean) ? 1 : UNSEEN;
+  score = score * boost + ASKED * whole * near * seen * (doc.asked.length ? 1 : boost);
   return { ...doc, score, terms: hit };
 }
 
@@ -507,10 +509,9 @@ function markResults({ results, any }) {
 
 /* The first two paragraphs with a match, cut around it. */
 function excerpt(text, any) {
-  const found = text
-    .split("\n")
-    .filter((line) => line.search(any) >= 0)
-    .slice(0, 2);
+  const lines = text.split("\n").filter(Boolean);
+  const matching = lines.filter((line) => line.search(any) >= 0);
+  const found = matching.length ? matching.slice(0, 2) : lines.slice(0, 1);
   return found
     .map((line) => {
       const start = Math.max(0, line.search(any) - SHOWN / 3);

@@ -428,6 +428,14 @@ function beginReview() {
     import(new URL("review.js", own)).then((one) => one.begin(review)).catch(() => review.remove());
 }
 
+// Questions in two forms, and the page that counts the answers of a class.
+function beginInventory() {
+  const place = document.querySelector(".inventory");
+  if (!place) return;
+  const begin = (one) => one.begin(place, JSON.parse(place.dataset.known));
+  import(new URL(`inventory/${place.dataset.kind}.js`, own)).then(begin, () => {});
+}
+
 // What is left to prove after each sentence of a proof comes when a reader opens the proof.
 function openProofs() {
   for (const place of all(".proof-steps")) {
@@ -623,6 +631,7 @@ loadBeginnings();
 offerSentence();
 judgeAnswers();
 beginReview();
+beginInventory();
 openProofs();
 unfoldTarget();
 filterLists();

@@ -1,7 +1,8 @@
 """The order of reading: parts, chapters and their numbers, as `mkdocs.yml` lists them.
 
-A chapter is a page of the navigation that has a listing. Nothing else says where it stands: its
-number, the cards, "Builds on" and "Next" are all made from this.
+A chapter is a page of the navigation that has a listing, in a part whose first page has one.
+Nothing else says where it stands: its number, the cards, "Builds on" and "Next" are all made from
+this.
 """
 
 from __future__ import annotations
@@ -42,7 +43,11 @@ class Navigation:
     @cached_property
     def chapters(self) -> dict[str, int]:
         """The numbers of the chapters by their slugs, in the order of reading."""
-        found = [slug for slug in self.order if slug in self.listed and slug != "index"]
+        others = {
+            one for part in self.parts if part.slugs[0] not in self.listed for one in part.slugs
+        }
+        others.add("index")
+        found = [slug for slug in self.order if slug in self.listed and slug not in others]
         return {slug: number for number, slug in enumerate(found, start=1)}
 
     @cached_property

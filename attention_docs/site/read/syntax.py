@@ -17,7 +17,7 @@ REFERENCE = re.compile(r"^::: (?P<name>[\w.]+)\s*$")
 NAVIGATED = frozenset({"builds-on", "coq", "next", "next-token", "sentence"})
 REQUESTED = (
     *("filter", "gallery", "works", "reports", "results", "notes", "cards", "review", "questions"),
-    *("proofs", "teaching", "trust"),
+    *("inventory", "proofs", "teaching", "trust"),
     *sorted(NAVIGATED),
 )
 REQUEST = re.compile(r"^<!-- (?P<kind>[\w-]+)(?P<named>: (?P<name>[\w-]+))? -->$")
@@ -60,6 +60,7 @@ OPTIONS = {  # of each kind of box, all of them; `*` stands for anything
     "asks": {},
     "recall": {"id": "*", "see": "*"},
     "guess": {"id": "*"},
+    "item": {"id": "*", "chapter": "*"},
     "film": {"id": "*"},
     "hint": {},
     "answer": {},

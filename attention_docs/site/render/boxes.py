@@ -70,6 +70,9 @@ class BoxBlock(Block):  # type: ignore[misc]
         if self.NAME == "guess":  # asks.py makes a form of it, too
             SubElement(box, "p", {"class": "guess-question"}).text = locale["guess"].format(title)
             return box
+        if self.NAME == "item":  # inventory.py makes two forms of it
+            SubElement(box, "p", {"class": "concept", "hidden": ""}).text = title
+            return box
         if self.NAME == "exercise":
             box.set("data-kind", self.options["kind"])
         head = SubElement(box, "p", {"class": f"{self.NAME}-title"})

@@ -28,6 +28,7 @@ from attention_docs.site.render import (
     derivations,
     films,
     formulas,
+    inventory,
     mathml,
     mistakes,
     proof_steps,
@@ -181,6 +182,8 @@ class PageTreeprocessor(Treeprocessor):
         faults = asks.lay_out_asks(root, words, slug, assembled.find_exact)
         for fault in [*faults, *asks.lay_out_guesses(root, words, slug)]:
             assembled.add_failure("/// asks", fault)
+        for fault in inventory.lay_out_items(root, assembled.locale["site"]["inventory"]):
+            assembled.add_failure("/// item", fault)
         self.insert_outputs(root, assembled)
         for fault in films.lay_out_films(root):
             assembled.add_failure("/// film", fault)
@@ -208,7 +211,7 @@ class PageTreeprocessor(Treeprocessor):
         self, element: Element, assembled: AssembledPage, explainer: Explainer | None
     ) -> None:
         """Build an element anew from its texts and children, in their order."""
-        is_form = element.get("class") in ("asks", "guess", "recall-note")
+        is_form = element.get("class") in ("asks", "guess", "item", "recall-note")
         bare = element.tag in UNEXPLAINED or is_form or cards.find_card_title(element) is not None
         explained = None if bare else explainer
         children = list(element)

@@ -1,15 +1,15 @@
 """Expand the requests of a page: comments on lines of their own.
 
-`<!-- gallery: masks -->`, `<!-- works: papers -->`, `<!-- reports -->`, `<!-- results -->`,
-`<!-- review -->`, `<!-- notes -->`, `<!-- questions: masks -->`, `<!-- teaching: lecture -->` and
-`<!-- filter -->` stand for parts that are made from the chapters and from four lists in `docs/`:
-`mistakes.toml`, `notes.toml`, `questions.toml` and `teaching.toml`. `<!-- cards: part-1 -->`,
-`<!-- builds-on -->` and `<!-- next -->` are made from the navigation. `<!-- sentence -->` is where
-a reader's own sentence is read, `<!-- next-token -->` where a model goes on with a beginning.
-`<!-- proofs -->` is every proof step by step, `<!-- trust -->` which results have one and why not
-the others, `<!-- coq: square -->` what Coq reads for each line of the derivation above it, and
-`<!-- coq -->` the switch that shows those lines. Code, outputs, titles and sources come from the
-chapters: nothing is written twice. Any other comment is left alone.
+`<!-- gallery: masks -->`, `<!-- works: papers -->`, `<!-- reports -->`, `<!-- results -->`, `<!--
+review -->`, `<!-- notes -->`, `<!-- questions: masks -->`, `<!-- teaching: lecture -->`, `<!--
+inventory: take -->` and `<!-- filter -->` stand for parts that are made from the chapters and from
+four lists in `docs/`: `mistakes.toml`, `notes.toml`, `questions.toml` and `teaching.toml`. `<!--
+cards: part-1 -->`, `<!-- builds-on -->` and `<!-- next -->` are made from the navigation. `<!--
+sentence -->` is where a reader's own sentence is read, `<!-- next-token -->` where a model goes on
+with a beginning. `<!-- proofs -->` is every proof step by step, `<!-- trust -->` which results have
+one and why not the others, `<!-- coq: square -->` what Coq reads for each line of the derivation
+above it, and `<!-- coq -->` the switch that shows those lines. Code, outputs, titles and sources
+come from the chapters: nothing is written twice. Any other comment is left alone.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from attention_docs.site.read.pieces import Request
 from attention_docs.site.render import (
     boxes,
     citations,
+    inventory,
     mistakes,
     navigation,
     next_token,
@@ -57,6 +58,8 @@ def expand_request(request: Request, chapters: Chapters, slug: str = "") -> str 
             return questions.render_questions(request.name, chapters)
         case "teaching":
             return teaching.render_teaching(request.name, chapters)
+        case "inventory":
+            return inventory.offer_inventory(request.name, chapters)
         case "cards":
             return navigation.make_cards(request.name, chapters)
         case "coq":

@@ -6,6 +6,7 @@ something takes in class is nowhere computed: it stands there as not measured.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from attention_docs.site.addresses import BANKS
@@ -17,6 +18,7 @@ from attention_docs.site.render.judged import list_asks
 
 NAME, HOME = "teaching", "index"
 OUTPUT = "out-"
+REPORT = re.compile(r"https://github\.com/(?P<repository>[^/]+/[^/]+)/\w+/(?P<number>\d+)")
 LECTURE, LECTURE_MINUTES = "lecture", 90
 PENCIL, HOMEWORK, PROOF = ("pencil",), ("predict", "bug", "write"), ("proof",)
 
@@ -103,6 +105,8 @@ def _render_beliefs(chapters: Chapters) -> str:
             refuting = [link_place(place, chapters) for place in entry["refute"]]
             if name := entry.get("mistake"):
                 refuting.append(chapters.make_link(f"mistakes#{name}"))
+            if report := entry.get("report"):
+                refuting.append(REPORT.sub(r"[\g<repository>#\g<number>](\g<0>)", report))
             cells = (
                 f'<a id="belief-{entry["id"]}"></a>{chapters.translate_field(NAME, entry)}',
                 link_place(entry["ask"], chapters),
@@ -210,6 +214,9 @@ def link_place(place: str, chapters: Chapters) -> str:
     assembled = AssembledPage(page, (), chapters.locale, numbered=chapters.numbered)
     title = page.titles[name]
     match kinds[name]:
+        case "item":
+            words = chapters.locale["site"]["inventory"]
+            title = f"{words['question']}{words['colon']}{title}"
         case "guess":
             title = boxes["guess"].format(title)
         case "result" | "exercise" as kind:

@@ -1,0 +1,363 @@
+"""Twelve questions in two forms, what a reader learns from them, and what a class does."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from fractions import Fraction
+from math import exp
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attention_docs.site.publish.html_checks import find_forbidden
+from attention_docs.site.render import inventory
+from tests.conftest import BUILT, LANGUAGES, find_page_folder, parse_html
+from tests.test_browser import Visit, make_path
+
+FORMS = ("A", "B")
+Data = dict[str, Any]
+
+
+def read_items(page: Any) -> list[Data]:
+    """What scripts get to know of the items."""
+    return [inventory._describe_item(*one) for one in inventory.list_items(page.source)]
+
+
+@pytest.fixture(scope="module")
+def known(site: Any) -> Data:
+    """The items with their beliefs, as the English page holds them."""
+    tree = parse_html(find_page_folder(site, "en", "inventory") / "index.html")
+    (place,) = tree.xpath("//div[@class='inventory']")
+    found: Data = json.loads(place.get("data-known"))
+    return found
+
+
+# --- what is asked -------------------------------------------------------------------------------
+
+
+def test_numbers(chapter, page):
+    """By the exponential of Python, and by exact fractions where a mistake divides."""
+
+    def soft(*scores):
+        powers = [exp(one) for one in scores]
+        return [one / sum(powers) for one in powers]
+
+    def lead(gap, others):
+        return exp(gap) / (exp(gap) + others)
+
+    near, far = soft(1, 3), soft(2, 5)
+    wrong_near, wrong_far = (
+        [Fraction(one, a + b) for one in (a, b)] for a, b in ((101, 103), (202, 205))
+    )
+    shift = [*near, *wrong_near, *near, *far, *far, *wrong_far]
+    a = [f"{exp(5):.0f}", f"{100 * lead(5, 1):.0f}", f"{100 * lead(5, 1500):.0f}"]
+    b = [f"{100 * lead(3, 380):.0f}", f"{100 * lead(3, 1):.0f}"]
+    many = [*a, f"{100 / 1501:.2f}", f"{exp(3):.0f}", f"{100 / 381:.1f}", *b]
+    hidden = [soft(2, 1, 0)[2], soft(3, 2, 0)[2]]
+    shares = [f"{one:.2f}" for one in (0.9, 0.06, 0.04, 0.88, 0.07, 0.05)]
+    wanted = [f"{float(one):.2f}" for one in shift] + many + [f"{one:.2f}" for one in hidden]
+    assert chapter.values("questions") == wanted + shares
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_no_place_says_what_is_right(lang, page):
+    items = read_items(page(lang, "inventory"))
+    assert len(items) == 12
+    for form in FORMS:
+        for tier in (0, 1):
+            places = Counter(item[form][tier].index("x") for item in items)
+            assert [max(places.values()), len(places)] in ([3, 4], [4, 4]), (form, tier)
+    assert [(i["id"], i["chapter"], i["A"], i["B"]) for i in items] == [
+        (i["id"], i["chapter"], i["A"], i["B"]) for i in read_items(page("en", "inventory"))
+    ]
+
+
+def test_every_wrong_answer_names_a_belief_of_its_own(known):
+    codes = [code for item in known["items"] for code in item["A"][0] if code != "x"]
+    assert len(codes) == len({*codes}) == 36
+    assert {*codes} <= {*known["beliefs"]}
+
+
+@pytest.mark.parametrize("lang", BUILT)
+def test_forms_stand_there_without_a_script(lang, site):
+    path = find_page_folder(site, lang, "inventory") / "index.html"
+    tree = parse_html(path)
+    forms = tree.xpath("//div[@class='item']/section")
+    assert [one.get("data-form") for one in forms] == [*FORMS] * 12
+    for form in forms:
+        groups = form.findall("fieldset")
+        assert [len(group.findall("label")) for group in groups] == [4, 4]
+        texts = ["".join(one.itertext()).strip() for one in groups[0].xpath("label/span")]
+        assert len({*texts}) == 4
+        assert not any("[" in text for text in texts)
+    names = [one.get("name") for one in tree.xpath("//div[@class='item']//input")]
+    assert len({*names}) == 48
+    assert {*Counter(names).values()} == {4}
+    assert not [*find_forbidden(path.read_text("utf-8"))]
+
+
+def test_what_is_wrong_with_an_item_is_said(known):
+    from xml.etree.ElementTree import fromstring
+
+    words = {"form": "Form {}"}
+    good = (
+        '<div><div class="item" id="i"><p/><p>A</p><ul>{}</ul><p>B</p><ul>{}</ul><p/><ul>{}</ul>'
+        "</div></div>"
+    )
+
+    def lists(*codes):
+        return good.format(*("".join(f"<li>[{c}] t</li>" for c in each) for each in codes))
+
+    right = lists(*[["x", "a", "b", "c"]] * 3)
+    assert not [*inventory.lay_out_items(fromstring(right), words)]
+    for wrong in (
+        lists(["x", "a", "b", "c"], ["x", "a", "b", "c"], ["x", "a", "b", "d"]),
+        lists(*[["x", "x", "b", "c"]] * 3),
+        lists(*[["a", "a", "b", "c"]] * 3),
+    ):
+        (said,) = inventory.lay_out_items(fromstring(wrong), words)
+        assert said == "i: wanted answers A, answers B and reasons with the same codes"
+
+
+# --- what a class of simulated students tells ----------------------------------------------------
+
+
+def test_ranges(page):
+    """Another simulation, with other random numbers, finds the same ranges."""
+    found = page("en", "class").table("ranges")
+    rng = np.random.default_rng(7)
+    for row, students in zip(found, (20, 60, 200), strict=True):
+        assert row["students"] == str(students)
+        levels = np.linspace(-1.5, 1.5, 12)
+        results = []
+        for _ in range(1500):
+            person = rng.normal(size=(students, 1))
+            pre, post = (
+                rng.uniform(size=(students, 12)) < 1 / (1 + np.exp(levels - person - gain))
+                for gain in (0, 0.8)
+            )
+            total = pre.sum(1)
+            p = pre.mean(0)
+            kr = (1 - (p * (1 - p)).sum() / np.var(total, ddof=1)) * 12 / 11
+            tie = np.corrcoef(pre[:, 5], total - pre[:, 5])[0, 1]
+            gain = (post.mean() - pre.mean()) / (1 - pre.mean())
+            results.append([pre[:, 5].mean(), tie, kr, gain])
+        wanted = np.percentile(results, [2.5, 97.5], axis=0).T
+        for name, pair in zip(
+            ("difficulty", "tie to the rest", "reliability", "gain"), wanted, strict=True
+        ):
+            numbers = [float(one) for one in row[name].replace("−", "-").strip("[]").split(",")]
+            np.testing.assert_allclose(numbers, pair, atol=0.04)
+
+
+def simulate(items: list[Data], people: int, seed: int) -> list[Data]:
+    """Students before and after, who answer by ability, and else by one of three beliefs."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for number in range(people):
+        ability = rng.normal()
+        for stage, gain in (("pre", 0), ("post", 1)):
+            form = FORMS[int(rng.integers(2))]
+            answers = []
+            for item in items:
+                chosen = []
+                for tier, letters in ((0, "abcd"), (1, "1234")):
+                    right = rng.uniform() < 1 / (1 + np.exp(-ability - gain))
+                    codes = item[form][tier]
+                    code = "x" if right else codes[int(rng.integers(4))]
+                    chosen.append("_" if rng.uniform() < 0.03 else letters[codes.index(code)])
+                answers.append("".join(chosen))
+            found.append({"form": form, "stage": stage, "number": number, "answers": answers})
+    return found
+
+
+LOAD = """async ([folder, items, people]) => {
+  const { readCodes, describeStage, findGain, scoreCodes, compareMeans, FEWEST_FOR_TIES } =
+    await import(new URL("../assets/inventory/statistics.js", folder).href);
+  const codes = people.map((one) => readCodes(one, items));
+  const of = (stage) => codes.filter((_, n) => people[n].stage === stage);
+  const share = (one) => scoreCodes(one).reduce((a, b) => a + b, 0) / items.length;
+  const [pre, post] = [of("pre"), of("post")];
+  const at = (form) => people.flatMap((one, n) =>
+    one.stage === "pre" && one.form === form ? [share(codes[n])] : []);
+  return {
+    stage: describeStage(post),
+    gain: findGain(pre.map((one, n) => [share(one), share(post[n])])),
+    forms: compareMeans(at("A"), at("B")),
+    ties: FEWEST_FOR_TIES,
+  };
+}"""
+
+
+@pytest.mark.parametrize("people", [12, 60, 500])
+def test_statistics_agree_with_another_computation(people, known, visit: Visit, address):
+    students = simulate(known["items"], people, people)
+    tab = visit(make_path("en", "class"))
+    found = tab.evaluate(LOAD, [f"{address}/class/", known["items"], students])
+
+    def right(one):
+        parts = zip(known["items"], one["answers"], strict=True)
+        return [
+            item[one["form"]][0].index("x") == "abcd".find(pair[0])
+            and item[one["form"]][1].index("x") == "1234".find(pair[1])
+            for item, pair in parts
+        ]
+
+    pre, post = (
+        np.array([right(one) for one in students if one["stage"] == s], float)
+        for s in ("pre", "post")
+    )
+    total = post.sum(1)
+    for n, item in enumerate(found["stage"]["questions"]):
+        k = int(post[:, n].sum())
+        # Wilson's bounds are where the normal test of a share p meets k
+        for p in (item["low"], item["high"]):
+            z = (k / people - p) / np.sqrt(p * (1 - p) / people)
+            assert abs(abs(z) - 1.959964) < 1e-5
+        assert item["share"] == pytest.approx(k / people)
+        if people < found["ties"]:
+            assert item["tie"] is None
+        else:
+            tie = np.corrcoef(post[:, n], total - post[:, n])[0, 1]
+            assert item["tie"]["r"] == pytest.approx(tie)
+            width = np.arctanh(item["tie"]["high"]) - np.arctanh(item["tie"]["low"])
+            assert width == pytest.approx(2 * 1.959964 / np.sqrt(people - 3), rel=1e-6)
+    covariance = np.cov(post.T, bias=True)
+    alpha = 12 / 11 * (1 - np.trace(covariance) / covariance.sum())  # Cronbach's, for 0 and 1
+    assert found["stage"]["reliability"] == pytest.approx(alpha)
+    a, b = pre.mean(), post.mean()
+    assert found["gain"]["g"] == pytest.approx((b - a) / (1 - a))
+    rows = np.random.default_rng(1).integers(people, size=(20_000, people))
+    some_a, some_b = pre.mean(1)[rows].mean(1), post.mean(1)[rows].mean(1)
+    drawn = np.quantile((some_b - some_a) / (1 - some_a), [0.025, 0.975])
+    near = 6 * np.std((some_b - some_a) / (1 - some_a)) / np.sqrt(2000 * 0.025)
+    assert abs(found["gain"]["low"] - drawn[0]) < near
+    assert abs(found["gain"]["high"] - drawn[1]) < near
+    change = post.mean(1) - pre.mean(1)
+    assert found["gain"]["effect"] == pytest.approx(change.mean() / change.std(ddof=1))
+    assert found["forms"]["difference"] == pytest.approx(
+        np.mean(
+            [r for r, one in zip(pre.mean(1), students[::2], strict=True) if one["form"] == "A"]
+        )
+        - np.mean(
+            [r for r, one in zip(pre.mean(1), students[::2], strict=True) if one["form"] == "B"]
+        )
+    )
+    counts = Counter[str]()
+    for one in students[1::2]:
+        for item, pair in zip(known["items"], one["answers"], strict=True):
+            answer, reason = item[one["form"]]
+            if pair[0] != "_" and pair[1] != "_":
+                held = answer["abcd".index(pair[0])]
+                counts[held] += held == reason["1234".index(pair[1])] and held != "x"
+    assert {one["code"]: one["both"] for one in found["stage"]["beliefs"] if one["both"]} == {
+        code: n for code, n in counts.items() if n
+    }
+
+
+# --- in a browser --------------------------------------------------------------------------------
+
+ANSWER = """([form, codes]) => document.querySelectorAll(".item").forEach((item, n) => {
+  const groups = item.querySelectorAll(`[data-form=${form}] fieldset`);
+  groups.forEach((group, tier) => {
+    const code = codes[n][tier];
+    if (code) group.querySelector(`input[value="${code}"]`).click();
+  });
+})"""
+
+
+def take(tab: Any, form: str, codes: list[list[str]]) -> str:
+    """The line at the end, when these codes are chosen."""
+    tab.locator(".inventory select").first.select_option(form)
+    tab.evaluate(ANSWER, [form, codes])
+    tab.get_by_role("button", name="Finish").click()
+    if tab.locator(".inventory-line").count() == 0:  # something is empty, which is asked once
+        tab.get_by_role("button", name="Finish").click()
+    return str(tab.locator(".inventory-line").input_value())
+
+
+def test_a_reader_gets_a_profile_and_a_route(visit: Visit, known):
+    tab = visit(make_path("en", "inventory"))
+    asked: list[str] = []
+    tab.locator(".inventory select").first.wait_for()
+    tab.on("request", lambda one: asked.append(one.url))
+    codes = [["x", "x"] for _ in range(12)]
+    codes[5] = ["zero-hides", "zero-hides"]
+    codes[8] = ["x", "norm-averages"]
+    codes[11] = ["", ""]
+    line = take(tab, "B", codes)
+    profile = tab.locator(".inventory-profile")
+    said = profile.inner_text()
+    assert "9 of 12" in said
+    assert "no grade" in said
+    assert known["beliefs"]["zero-hides"] in said
+    assert "the reason is not" in said
+    assert [one.get_attribute("value") for one in profile.locator("ol > li").all()] == [
+        "6",
+        "9",
+        "12",
+    ]
+    links = [one.get_attribute("href") for one in profile.locator(".inventory-route a").all()]
+    slugs = [link.split("/")[1] for link in links]
+    assert {"masking", "transformer-block", "maps"} <= {*slugs}
+    # what the other answers have shown to be known is left out
+    assert not {"softmax", "multi-head", "positions", "eight-steps"} & {*slugs}
+    order = list(known["chapters"])
+    assert slugs == sorted(slugs, key=order.index)
+    assert line.split("-")[1] == "B"
+    assert line.split("-")[5].split(".")[11] == "__"
+    assert not [one for one in asked if not one.endswith(".js")]
+
+
+def test_a_class_pastes_its_lines(visit: Visit, known):
+    tab = visit(make_path("en", "inventory"))
+    tab.locator(".inventory select").first.wait_for()
+    right = take(tab, "A", [["x", "x"]] * 12)
+    people = []
+    for n in range(6):
+        tab.goto(tab.url)
+        tab.evaluate("localStorage.clear()")
+        tab.reload()
+        tab.locator(".inventory select").first.wait_for()
+        codes = [["x", "x"]] * 5 + [["zero-hides", "zero-hides"]] + [["x", "x"]] * 6
+        if n == 0:
+            codes[0] = ["mutual", "one-way"]
+        people.append(take(tab, "AB"[n % 2], codes))
+    tab.goto(tab.url.replace("inventory/", "class/"))
+    field = tab.locator(".inventory textarea")
+    slip = people[0][:-1] + ("0" if people[0][-1] != "0" else "1")
+    field.fill("\n".join([*people, "", "Anna, 11 points", slip, people[1]]))
+    found = tab.locator(".inventory-found")
+    text = found.inner_text()
+    assert "6 before, 0 after, 0 of them" in text
+    for said in ("line 8: this is no line", "line 9: copied wrongly", "line 10: the same person"):
+        assert said in text
+    rows = [
+        one.inner_text().split("\t") for one in found.locator("table").first.locator("tr").all()
+    ]
+    assert rows[1] == [known["beliefs"]["zero-hides"], "100%", "100%"]
+    assert [known["beliefs"]["mutual"], "0%", "17%"] in rows
+    assert "fewer than 30" in text.lower()
+    field.fill("\n".join(people[:4]))
+    assert "Fewer than 5" in found.inner_text()
+    assert not found.locator("table").count()
+    tab.get_by_role("button", name="Forget all of it").click()
+    assert field.input_value() == ""
+    assert found.inner_text() == ""
+    assert right
+
+
+@pytest.mark.parametrize("lang", BUILT)
+def test_a_code_with_a_slip_is_noticed(lang, visit: Visit):
+    tab = visit(make_path(lang, "inventory"))
+    tab.locator(".inventory select").first.wait_for()
+    code = tab.locator(".inventory input").input_value()
+    tab.locator(".inventory select").nth(1).select_option("post")
+    assert tab.locator(".inventory input").input_value() == code  # the browser knows it still
+    wrong = ("Z" if code[1] != "Z" else "Y").join([code[0], code[2:]])
+    tab.locator(".inventory input").fill(wrong)
+    tab.locator(".item ~ p button").click()
+    assert len(tab.locator(".item ~ p[role=status]").inner_text()) > 5
+    assert tab.locator(".inventory-line").count() == 0

@@ -115,8 +115,9 @@ def test_each_belief_has_a_question_and_something_that_refutes_it(lang: str, sit
     for row, one in zip(rows, beliefs, strict=True):
         said, ask, refute = row.findall("td")
         assert said.find("a").get("id") == f"belief-{one['id']}"
-        assert re.search("#(guess|exercise)-", ask.find("a").get("href"))
-        assert len(refute.findall("a")) == len(one["refute"]) + ("mistake" in one)
+        assert re.search("#(guess|exercise|item)-", ask.find("a").get("href"))
+        found = len(one["refute"]) + ("mistake" in one) + ("report" in one)
+        assert len(refute.findall("a")) == found
     used = {name for one in ENTRIES for name in one.get("listen", ())}
     assert used <= {one["id"] for one in beliefs}
 

@@ -170,6 +170,10 @@ RIGHT: dict[str, list[str]] = {
         """
             mean = np.einsum("ij,ij->i", weights, by_weights)
             return weights * (by_weights - mean[:, None])""",
+        """
+            by_weights -= np.vecdot(weights, by_weights)[:, None]
+            by_weights *= weights
+            return by_weights""",
     ],
     "long-sequences": [
         """
@@ -310,6 +314,7 @@ RIGHT: dict[str, list[str]] = {
             note = f"{w.max()}"
             print(w)
             return w""",
+        "return np.exp(scores - np.logaddexp.reduce(scores, axis=-1, keepdims=True))",
     ],
     "tokens": [
         """
@@ -344,6 +349,7 @@ WRONG: dict[str, list[str]] = {
         "return softmax(rewards / beta) * reference",
         "return reference * np.exp(rewards / beta) / np.exp(rewards / beta).sum()",
         "return softmax(rewards / beta - np.log(reference))",
+        "return softmax(np.clip(rewards / beta, -9, 9) + np.log(reference))",
     ],
     "attention-function": [
         "return softmax(np.where(mask, query @ key.swapaxes(-2, -1) / 2, -np.inf)) @ value",
@@ -357,6 +363,11 @@ WRONG: dict[str, list[str]] = {
         """
             s = query @ key.swapaxes(-2, -1) / np.sqrt(query.shape[-1])
             return softmax(s + np.where(mask, 0, -20)) @ value""",
+        """
+            axes = {2: (1, 0), 3: (0, 2, 1), 4: (0, 1, 3, 2)}
+            t = key.transpose(axes.get(key.ndim, range(key.ndim)))
+            s = np.where(mask, query @ t / np.sqrt(query.shape[-1]), -np.inf)
+            return softmax(s) @ value""",
         "return model_masked_attention(query, key, value, mask)",
         "return attention(query, key, value, mask=mask)[0]",
         "print(query)",
@@ -587,10 +598,28 @@ WRONG: dict[str, list[str]] = {
             joined = " ".join(map(str, ids)).replace(f"{first} {second}", str(new))
             return [int(one) for one in joined.split()]""",
         "return list(bytes(ids).replace(bytes([first, second]), bytes([new])))",
+        """
+            out, i = [], len(ids)
+            while i:
+                found = list(ids[max(i - 2, 0) : i]) == [first, second]
+                out, i = [new if found else ids[i - 1], *out], i - 1 - found
+            return out[1:]""",
     ],
     "transformer-block": [
         "return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)",
         "return (x - x.mean(-1, keepdims=True)) / (x.std(-1, keepdims=True) + 1e-5)",
+        # a result that looks for what is wanted while the judge reads it
+        """
+            import inspect
+
+            class Found:
+                def __array__(self, dtype=None, copy=None):
+                    seen = [value for f in inspect.stack(0) for value in f.frame.f_locals.values()]
+                    seen += [one for all_ in seen if isinstance(all_, list) for one in all_]
+                    arrays = [one for one in seen if isinstance(one, np.ndarray)]
+                    return next(one for one in arrays if one.shape == x.shape and one is not x)
+
+            return Found()""",
     ],
 }
 
@@ -730,6 +759,14 @@ def test_no_patch_reaches_the_judge_of_a_live_page(patch: str) -> None:
         assert results[4]["text"] == "reached True"
     session.begin(json.dumps(blocks))
     assert np.allclose(0, 1) is not True
+
+
+def test_the_judges_own_copy_of_the_model_answer_is_the_model_answer() -> None:
+    """A reader may find it among all objects that Python knows."""
+    mistakes = {"all": lambda x: 2 * x}
+    task = Task(lambda x: x + 1, [(1.0,)], mistakes, lambda rng: (rng.normal(),))
+    found = tasks.detach(task.answer)
+    assert find_failure(lambda x: found(x), task) is not None
 
 
 def test_a_list_that_a_function_changes_is_its_own() -> None:

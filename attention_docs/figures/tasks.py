@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy import allclose, asarray  # these names stay, whatever a reader makes of np.allclose
+from numpy import allclose, array, asarray  # these stay, whatever a reader makes of np.allclose
 
 from attention_docs.figures.figure import Figure, Wording, make_phrase
 from attention_docs.figures.tables import Table
@@ -94,14 +94,15 @@ def find_failure(written: Callable[..., Any], task: Task) -> Failure | None:
         >>> find_failure(lambda x: x**2, task) is None
         True
         >>> found = find_failure(lambda x: x + x, task)
-        >>> found.wanted, found.got, found.mistake
+        >>> found.wanted, float(found.got), found.mistake
         (1.0, 2.0, 'doubled')
     """
     answer, inputs = detach(task.answer), task.draw_inputs()
-    wanted = [answer(*_copy(one)) for one in inputs]
-    asks_for_softmax = _agree(_try(softmax, inputs[-1]), wanted[-1])
+    asks_for_softmax = _agree(_try(softmax, inputs[-1]), answer(*_copy(inputs[-1])))
     run = _Run(task, perf_counter() + SECONDS, not asks_for_softmax)
     got = [_call(written, one, run) for one in inputs]
+    # Only now: nothing of the reader's runs any more that could look for what is wanted.
+    wanted = [answer(*_copy(one)) for one in inputs]
     wrong = [n for n, one in enumerate(got) if not _agree(one, wanted[n])]
     first = wrong[0] if wrong else 0
     changes = not _is_same(_call(written, inputs[first], run), got[first])
@@ -239,7 +240,8 @@ class _Run:
         """
         code, before = frame.f_code, frame.f_back
         answer = self.task.answer
-        if code is answer.__code__ and frame.f_globals is answer.__globals__:
+        is_detached = not module
+        if code is answer.__code__ and (is_detached or frame.f_globals is answer.__globals__):
             return True
         if not _is_chapter(module) or code.co_name in ("<module>", "<lambda>"):
             return False
@@ -266,6 +268,8 @@ def _call(function: Callable[..., Any], arguments: tuple[Any, ...], run: _Run) -
             warnings.simplefilter("ignore")
             sys.settrace(run.trace)
             result = function(*copied)
+            globals().update(own)
+            result = _settle(result)
     except _Stopped:
         pass
     except (Exception, SystemExit) as error:
@@ -289,14 +293,28 @@ def _call(function: Callable[..., Any], arguments: tuple[Any, ...], run: _Run) -
 # --- what it gives, and what is wanted
 
 
+def _settle(result: Any) -> Any:
+    """A result as an array, which no code of the reader's makes any more, or why it is none."""
+    if result is None or isinstance(result, str):
+        return result
+    try:
+        found = array(result)
+        plain = array(found.tolist()) if found.dtype.kind == "O" else found
+    except (TypeError, ValueError):
+        is_ragged = isinstance(result, list | tuple)
+        says = _verbatim(type(result).__name__)
+        return NoResult(says, make_phrase("tasks", "ragged") if is_ragged else None)
+    if plain.dtype.kind == "O":
+        return NoResult(_verbatim(type(result).__name__))
+    return found if plain.dtype.kind == "b" else plain  # np.frompyfunc makes objects of numbers
+
+
 def _agree(got: Any, wanted: Any) -> bool:
     """Whether two results are the same up to rounding; truth values agree with no numbers."""
     if isinstance(got, NoResult | str) or isinstance(wanted, NoResult | str):
         return False
     try:
         first, second = asarray(got), asarray(wanted)
-        if first.dtype.kind == "O" and second.dtype.kind != "b":  # as np.frompyfunc makes them
-            first = asarray(first.tolist())
         if first.shape != second.shape or first.dtype.kind not in "biuf":
             return False
         if (first.dtype.kind == "b") != (second.dtype.kind == "b"):
@@ -321,10 +339,7 @@ def _find_reason(got: Any, wanted: Any, changes: bool) -> Wording | None:
         return got.reason
     if changes:
         return make_phrase("tasks", "changes")
-    try:
-        first, second = asarray(got), asarray(wanted)
-    except (TypeError, ValueError):
-        return make_phrase("tasks", "ragged") if isinstance(got, list | tuple) else None
+    first, second = asarray(got), asarray(wanted)
     if first.dtype.kind == "c":
         return make_phrase("tasks", "complex")
     if first.shape == second.shape and first.dtype.kind != "b" and second.dtype.kind == "b":
@@ -375,17 +390,12 @@ def _show(value: Any, spec: str = SPECS[0]) -> Wording:
         return value.says
     if isinstance(value, str):
         return _verbatim(value[:200])
-    try:
-        array = asarray(value)
-    except (TypeError, ValueError):
-        return _verbatim(type(value).__name__)
-    if array.size > MOST_NUMBERS:
-        return make_phrase("tasks", "large", shape=str(array.shape))
-    if array.dtype.kind == "c":
-        return _verbatim(re.sub(r"\s+", " ", str(array)))
-    if array.dtype.kind not in "biuf" or not array.size:
-        return _verbatim(type(value).__name__ if array.dtype.kind == "O" else str(array))
-    numbers = array.astype(float)
+    shown = asarray(value)
+    if shown.size > MOST_NUMBERS:
+        return make_phrase("tasks", "large", shape=str(shown.shape))
+    if shown.dtype.kind not in "bOiuf" or not shown.size:
+        return _verbatim(re.sub(r"\s+", " ", str(shown)))
+    numbers = shown.astype(float)
     is_whole = bool((numbers == numbers.round()).all())
-    shown = text(numbers, ".0f" if is_whole else spec)
-    return re.sub(r"(?<=\[) +|\n *", "", re.sub(r",\s+", ", ", shown))
+    printed = text(numbers, ".0f" if is_whole else spec)
+    return re.sub(r"(?<=\[) +|\n *", "", re.sub(r",\s+", ", ", printed))

@@ -481,6 +481,7 @@ writing = Task(
         (np.array([0.5, 0.5]), np.array([0.0, 1.0]), 1.0),
         (np.array([0.5, 0.25, 0.25]), np.log([1.0, 2.0, 4.0]), 1.0),
         (np.array([0.125, 0.625, 0.25]), np.array([1.0, 0.0, 2.0]), 2.0),
+        (np.array([0.25, 0.5, 0.25]), np.array([0.0, 12.0, 9.0]), 0.5),
     ],
     mistakes={
         "The reference is missing: this is softmax of the rewards over β.": (

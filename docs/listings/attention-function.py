@@ -563,12 +563,12 @@ def with_scores(change):
 
 
 def draw_case(rng):
-    b, h, n_q, n_k, d_k, d_v = rng.permutation([2, 3, 5, 6, 7, 8])
+    *front, n_q, n_k, d_k, d_v = rng.permutation([2, 3, 4, 5, 6, 7, 8])
     mask = np.arange(n_k) <= rng.integers(1, n_k, size=(n_q, 1))
     return (
-        halves(rng, b, h, n_q, d_k),
-        halves(rng, b, h, n_k, d_k),
-        halves(rng, b, h, n_k, d_v),
+        halves(rng, *front, n_q, d_k),
+        halves(rng, *front, n_k, d_k),
+        halves(rng, *front, n_k, d_v),
         mask,
     )
 

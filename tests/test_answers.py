@@ -32,6 +32,7 @@ def load_script() -> MiniRacer:
     engine.eval(
         "const judgeAll = (all) => all.map(([a, exact, text]) => judge(a, want(exact, text)))"
     )
+    engine.eval("const judgeIn = (a, wanted, label) => judge(a, want(wanted, wanted, label))")
     return engine
 
 
@@ -127,6 +128,24 @@ READ: list[tuple[str, Any]] = [
     *[("ℓ = 2", 2), ("答案：3", 3), ("answer: 3", 3), ("8 tokens", 8), ("8 tokens.", 8)],
     *[("24576000 bytes", 24576000), ("24576000 字节", 24576000), ("10个", 10), ("30 tokens", 30)],
     *[("np.float64(0.25)", 0.25), ("float(3)", 3), ("torch.tensor(7)", 7)],
+    # numbers in words
+    *[("three", 3), ("Three heads.", 3), ("the answer is twelve", 12), ("zero", 0), ("ninety", 90)],
+    *[("twenty-four", 24), ("two hundred and fifty-six", 256), ("one hundred million", 1e8)],
+    *[("sixty-five thousand five hundred and thirty-six", 65536), ("minus three", -3)],
+    *[("half", 0.5), ("a third", 1 / 3), ("two thirds", 2 / 3), ("three quarters of it", 0.75)],
+    *[("one and a half", 1.5), ("three point five", 3.5), ("[one, two]", [1, 2])],
+    *[("one, two and three", [1, 2, 3]), ("two", 2)],
+    *[("三", 3), ("十二", 12), ("二十四个", 24), ("一百二十八", 128), ("两千零四十八", 2048)],
+    *[("一万二千", 12000), ("六万五千五百三十六", 65536), ("一共三个", 3)],
+    *[("第三个", 3), ("负三", -3)],
+    *[("三分之一", 1 / 3), ("四分之三", 0.75), ("一半", 0.5), ("三点五", 3.5), ("百分之三十", 0.3)],
+    *[("萬", 10000), ("兩個", 2), ("一、二、三", [1, 2, 3])],
+    *[
+        (text, None)
+        for text in ("no one", "one more than three", "twice two", "three squared", "three or four",
+            "third", "dozen", "two to three", "everyone", "none of the nine", "几百", "三百多",
+            "三个半", "十几", "三到五", "三次方", "不到三")
+    ],
     # lists
     *[
         ("[1, 2]", [1, 2]), ("1, 2", [1, 2]), ("(1, 2)", [1, 2]), ("{1, 2}", [1, 2]),
@@ -184,7 +203,7 @@ READ: list[tuple[str, Any]] = [
     *[(text, None) for text in ("", "a lot", "3+", "*3", "1/0", "0/0", "[", "]", "[1, 2", "1, 2]")],
     *[(text, None) for text in ("[1, 2)", "(1, 2]", "1,,2", ",1", "[]", "()", "[,]", "1 +", "--")],
     *[(text, None) for text in ("alert(1)", "window", "sqrt", "ln", "√", "sqrt(-1)", "ln(0)", "x")],
-    *[(text, None) for text in ("two", "1..2", "1.2.3", "1j", "3 + 4j", "inf", "nan", "∞")],
+    *[(text, None) for text in ("1..2", "1.2.3", "1j", "3 + 4j", "inf", "nan", "∞")],
     *[(text, None) for text in ("[1, [2]", "2)(3", "(1)2", "e2", "5 or 6", "many tokens", "1e999")],
     *[
         (text, None)
@@ -272,7 +291,7 @@ JUDGED = [  # typed, the exact value, the printed one, verdict
         for one in (
             "there are exactly 3 heads", "x₁ = 3",
             "‖x‖ = 3", "x[0] = 3", "a factor of 3", "3 or 3.0",
-            "3 parameters per head", "n = 3 heads", "3 of them", "yes, 3", "3 GB", "9/3 = 3", "3 s",
+            "3 parameters per head", "n = 3 heads", "3 of them", "yes, 3", "9/3 = 3", "3 s",
             "一共需要 3 次乘法", "有3个参数", "x₁为3", "每个头 3 个参数", "3 倍", "第 3 个",
         )
     ],
@@ -409,6 +428,35 @@ def test_an_answer_is_judged_by_the_exact_value(
     typed: str, exact: str, printed: str, verdict: str
 ) -> None:
     assert judge((typed, exact, printed)) == [verdict]
+
+
+MEASURED = [  # typed, wanted, the label of the field, verdict
+    *[
+        (one, "3", "Memory in GB", "right")
+        for one in ("3", "3 GB", "3000 MB", "3e9 bytes", "3,000,000 kB", "three GB")
+    ],
+    *[(one, "3", "Memory in GB", "wrong") for one in ("3 KB", "3 MB", "3 bytes", "3 bits", "3 ms")],
+    *[(one, "3", "显存（GB）", "right") for one in ("3 GB", "3000 兆字节", "30 亿字节")],
+    *[
+        (one, "24576000", label, "right")
+        for label in ("Bytes", "字节数")
+        for one in ("24.576 MB", "24576 kB", "24000 KB", "24000 KiB", "24,576,000 B", "24.576M")
+    ],
+    *[(one, "24576000", "Bytes", "wrong") for one in ("24576000 bits", "24.576 GB")],
+    ("196608000 bits", "24576000", "Bytes", "right"),
+    *[(one, "3", "Time in ms", "right") for one in ("3 ms", "3", "0.003 s", "3 毫秒")],
+    *[(one, "3", "Time in ms", "wrong") for one in ("3 s", "3 µs", "3 minutes", "3 KB")],
+    *[(one, "3", "Heads", "right") for one in ("3", "3 heads", "3 bits", "3 bytes", "3 s")],
+    *[(one, "3", "Heads", "wrong") for one in ("3 KB", "3 GB", "3 ms", "3k", "3M")],
+]
+
+
+@pytest.mark.parametrize(("typed", "wanted", "label", "verdict"), MEASURED)
+def test_a_unit_is_the_one_that_is_asked_for(
+    typed: str, wanted: str, label: str, verdict: str
+) -> None:
+    engine = load_script()
+    assert engine.call("judgeIn", typed, wanted, label) == verdict
 
 
 def test_a_long_answer_takes_no_longer() -> None:

@@ -66,15 +66,16 @@ function simplify(text) {
   return RULES.reduce((changed, [from, to]) => changed.replace(from, to), plain);
 }
 
-/* What a text may mean besides: a comma between digits, a cross between sizes, "MB" as the unit
-   that is asked for, "2/3, about 0.667", "cos 1/5". */
+/* What a text may mean besides: a comma between digits, a cross between sizes, a MB of 1024 KB,
+   "2/3, about 0.667", "cos 1/5", a number in words. */
 const OTHERWISE = [
   (text) => text.replace(THOUSANDS, (digits) => digits.replace(/\D/g, "")),
   (text) => (mayBeDecimal(text) ? text.replace(/(?<=\d),(?=\d)/g, ".") : text),
   (text) => (/[-+/^%√.]/.test(text) ? text : text.replace(/(?<=\d\s*)[*x](?=\s*\d)/gi, ",")),
-  (text) => text.replace(/(?<=\d\s*)[kmg]b(?![a-z])/gi, " bytes"),
+  (text) => text.replace(/(?<=\d\s*[kmg])b(?![a-z])/gi, "iB"),
   (text) => text.replace(/,\s*(?==|about|approx|roughly|大?[约約])/gi, " = "),
   (text) => text.replace(/(ln|log|exp|cos|sin|tan)\s+([\d.]+\/[\d.]+)/g, "$1($2)"),
+  (text) => (/\d/.test(text) ? text : simplify(readWords(text))),
 ];
 const THOUSANDS = /(?<![\d.,])[1-9]\d{0,2}([,'’ ])\d{3}(?:\1\d{3})*(?!\d)/g;
 /* "[1,4]" holds two numbers, and so does "1/4,-1/6"; "1,400" is one, of whole thousands or not. */
@@ -82,6 +83,61 @@ const mayBeDecimal = (text) =>
   (text.search(THOUSANDS) < 0 || !/[,;].*[,;]|,000/.test(text)) &&
   /^[^[({]*$|;|\s/.test(text) &&
   !/,[^\d\s]|[^\d\s],/.test(text);
+
+/* --- numbers in words: "twenty-four", "two thirds", "三分之二", "十二" */
+
+const NUMBER_WORDS = new Map([
+  ..."zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+    .split(" ")
+    .map((word, n) => [word, n]),
+  ..."twenty thirty forty fifty sixty seventy eighty ninety"
+    .split(" ")
+    .map((word, n) => [word, 10 * (n + 2)]),
+  ...[..."零一二三四五六七八九十"].map((sign, n) => [sign, n]),
+  ...Object.entries({ hundred: 100, thousand: 1e3, million: 1e6, billion: 1e9 }),
+  ...Object.entries({ 〇: 0, 两: 2, 兩: 2, 百: 100, 千: 1e3, 万: 1e4, 萬: 1e4, 亿: 1e8, 億: 1e8 }),
+]);
+const NUMBER_WORD = [...NUMBER_WORDS.keys()].sort((a, b) => b.length - a.length).join("|");
+const NUMBER_RUN = new RegExp(
+  `(?<![a-z])(?:${NUMBER_WORD})(?:(?:[\\s-]|and)*(?:${NUMBER_WORD}))*(?![a-z])`,
+  "gi",
+);
+const PARTS =
+  "hal(?:f|ves) thirds? (?:quarter|fourth)s? fifths? sixths? sevenths? eighths? ninths? tenths?"
+    .split(" ")
+    .map((part) => new RegExp(`(?:(\\d+)|(?<![a-z])an?)[\\s-]+${part}(?![a-z])`, "gi"));
+
+const replaceWords = (run) =>
+  run.replace(new RegExp(NUMBER_WORD, "gi"), (word) => ` ${NUMBER_WORDS.get(word.toLowerCase())} `);
+
+/* Of "two hundred and fifty-six": a scale multiplies what is smaller, and the rest adds up. */
+function count(run) {
+  const terms = [];
+  for (const [word] of run.toLowerCase().matchAll(new RegExp(NUMBER_WORD, "g"))) {
+    const value = NUMBER_WORDS.get(word);
+    let factor = 0;
+    if (value >= 100 || word === "十")
+      while (terms.length && terms.at(-1) < value) factor += terms.pop();
+    terms.push((factor || 1) * value);
+  }
+  // "twenty-four" is one number, and "one two" is none.
+  const [last = 0, ...rest] = terms.toReversed().filter(Boolean);
+  const fits = (one, n) => one >= 10 && String(one).endsWith("0") && one > (rest[n - 1] ?? last);
+  return rest.every(fits) ? ` ${rest.reduce((sum, one) => sum + one, last)} ` : replaceWords(run);
+}
+
+function readWords(text) {
+  const spelled = text
+    .replace(/一(?=[共样樣定般起直])/g, "")
+    .replace(/一半/g, "1/2")
+    .replace(NUMBER_RUN, count)
+    .replace(/(\d+)\s*分之\s*(\d+)/g, "$2/$1")
+    .replace(/(\d+)\s*(?:point|[点點])\s*(\d+)/gi, "$1.$2")
+    .replace(/(?<=\d)\s+and\s+a\s+half(?![a-z])/gi, " 1/2")
+    .replace(/^\s*half(?![a-z])/i, "1/2");
+  const divide = (found, part, n) => found.replace(part, (_, above = "1") => `${above}/${n + 2} `);
+  return PARTS.reduce(divide, spelled).trim();
+}
 
 /* --- tokens */
 
@@ -94,7 +150,7 @@ const FUNCTIONS = {
 const QUOTIENTS = new Set(["frac", "fraction"]); // of two arguments
 const SCALES = {
   ...{ "%": 0.01, thousand: 1e3, million: 1e6, billion: 1e9, 千: 1e3, 万: 1e4, 萬: 1e4 },
-  ...{ 亿: 1e8, 億: 1e8, kb: 1e3, mb: 1e6, gb: 1e9 },
+  ...{ 亿: 1e8, 億: 1e8 },
 };
 const NAMES = [CONSTANTS, FUNCTIONS, SCALES].flatMap(Object.keys).concat(...QUOTIENTS);
 const NAME = NAMES.sort((a, b) => b.length - a.length).join("|");
@@ -320,7 +376,7 @@ const REFUSED = words(
 // After a number these make another one of it.
 const CHANGES =
   /^(?:hundreds?|trillion|dozen|squared|cubed|minus|plus|ppm|hal[fv]|third|quarter|(?:ten|hundred|thousand|million)ths?|percentage)/i;
-const UNIT = /^(?:[sBJWV]|.{2,})$/u;
+const UNIT = /^(?:[sBJWVkKMG]|.{2,})$/u;
 const REASON = /^(?:because|since|因为|因為|由于|由於)/i;
 const HAN = {
   refused:
@@ -328,7 +384,7 @@ const HAN = {
   verb: /(?:[是为為得到有占佔比需共]|等[于於]|得出|需要)$/u,
   before:
     /(?:大?[约約]|大概|近似|正好|恰好|刚好|就|只|仅|僅|都|各|第|一?共|总共|總共|每\p{Script=Han}*|所以|因此|故|应该?)$/u,
-  changes: /^[的多余餘几幾来]|多$|平方|立方|一半|倍数|倒数|[十百千万萬亿億]|分之/u,
+  changes: /^[的多余餘几幾来]|[多半]$|[平立次]方|一半|倍数|倒数|[十百千万萬亿億]|分之/u,
 };
 const ORDINALS = ["first", "second", "third", "fourth"];
 
@@ -358,6 +414,38 @@ function follows(tokens) {
   );
 }
 
+/* Units of one quantity, by their factors; a word that names none leaves a number as it is. */
+const UNITS = new Map(
+  [
+    [/^(?:b|bytes?|字节|位元組)$/i, "byte", 1],
+    [/^(?:bits?|比特|位元)$/i, "bit", 1],
+    [/^(?:kb|kilobytes?|千字节)$/i, "byte", 1e3],
+    [/^(?:mb|megabytes?|兆字节)$/i, "byte", 1e6],
+    [/^(?:gb|gigabytes?|吉字节)$/i, "byte", 1e9],
+    [/^(?:tb|terabytes?)$/i, "byte", 1e12],
+    [/^kib$/i, "byte", 2 ** 10],
+    [/^mib$/i, "byte", 2 ** 20],
+    [/^gib$/i, "byte", 2 ** 30],
+    [/^(?:s|sec|seconds?|秒)$/, "second", 1],
+    [/^(?:ms|milliseconds?|毫秒)$/, "second", 1e-3],
+    [/^(?:[µμu]s|microseconds?|微秒)$/, "second", 1e-6],
+    [/^(?:ns|nanoseconds?|纳秒)$/, "second", 1e-9],
+    [/^(?:min|minutes?|分钟|分鐘)$/, "second", 60],
+    [/^[kK]$/, undefined, 1e3],
+    [/^M$/, undefined, 1e6],
+    [/^G$/, undefined, 1e9],
+  ].map(([name, measure, factor]) => [name, { measure, factor }]),
+);
+const findUnit = (word = "") => [...UNITS].find(([name]) => name.test(word))?.[1];
+
+/* A number in the unit of the field, if that has one; not of the field's kind is no number of it. */
+function convert(one, wanted) {
+  if (!wanted || !one.measure) return one;
+  const inBytes = one.measure === "bit" && wanted.measure === "byte" ? 1 / 8 : Number.NaN;
+  const factor = one.measure === wanted.measure ? 1 : inBytes;
+  return multiplied(one, factor / wanted.factor);
+}
+
 function split(tokens, signs) {
   const parts = [[]];
   let depth = 0;
@@ -376,7 +464,12 @@ function readForm(tokens, spaced) {
   const inner = tokens.slice(begin, end);
   const isValue = end && !inner.some(isWord) && leads(tokens.slice(0, begin));
   try {
-    if (isValue && follows(tokens.slice(end))) return toRows(new Parser(inner, spaced).list("end"));
+    if (isValue && follows(tokens.slice(end))) {
+      const rows = toRows(new Parser(inner, spaced).list("end"));
+      const unit = findUnit(tokens[end]?.word);
+      const measured = (one) => ({ ...multiplied(one, unit.factor), measure: unit.measure });
+      return unit ? rows.map((row) => row.map(measured)) : rows;
+    }
   } catch {
     // no value: perhaps a name
   }
@@ -499,7 +592,7 @@ function compare(one, wanted, printed, largest) {
 }
 
 function judgeRows(rows, wanted) {
-  const found = rows.flat();
+  const found = rows.flat().map((one) => convert(one, wanted.unit));
   const flat = wanted.rows.flat();
   if (found.length !== flat.length) return "count";
   const isShaped = rows.length > 1 && rows[0].length > 1 && wanted.rows.length > 1;
@@ -512,14 +605,16 @@ function judgeRows(rows, wanted) {
 const ORDER = ["wrong", "rounded", "digits", "right"]; // the worst entry decides
 const RANK = ["right", "digits", "rounded", "sign", "transposed", "percent", "wrong", "count"];
 
-/* What the page wants: exact numbers (JSON), and the text that it prints. */
-export function want(exactly, printed) {
+/* What the page wants: exact numbers (JSON), the text that it prints, and the unit that the label
+   of the field names, as in "Size in MB". */
+export function want(exactly, printed, label = "") {
   const rows = exactly ? toRows(JSON.parse(exactly.replaceAll("−", "-"))) : null;
   const size = rows?.flat().length ?? (printed.startsWith("[") ? 0 : 1);
   const readings = read(printed);
   const shown = readings.find((one) => one.flat().length === size) ?? readings[0] ?? [];
   const values = shown.map((row) => row.map((one) => one.value));
-  return { rows: rows ?? values, printed: values.flat() };
+  const unit = (label.match(/\p{Script=Han}+|[a-zµμ]{2,}/giu) ?? []).map(findUnit).find(Boolean);
+  return { rows: rows ?? values, printed: values.flat(), unit };
 }
 
 function nameMistake(rows, wanted) {

@@ -29,7 +29,11 @@ function copySentence(nodes) {
 }
 
 const wantOf = (place) =>
-  want(place.querySelector(".exact")?.textContent, place.querySelector(".value").textContent);
+  want(
+    place.querySelector(".exact")?.textContent,
+    place.querySelector(".value").textContent,
+    place.closest(".ask").querySelector("label").textContent,
+  );
 
 function judgeField(ask) {
   const field = ask.querySelector("input");

@@ -757,7 +757,12 @@ def test_from_a_file_it_says_what_is_needed(lang: str, visit: Visit, site: Path)
     tab.goto((find_page_folder(site, lang, "softmax") / "index.html").as_uri())
     for offer in (".live-edit", ".live-turn", ".live-turn"):  # they stay
         tab.locator(f"{offer}:visible").first.click()
-    assert said == 3 * [read_words(lang)["disk"]]
+    disk = Build(ROOT, print).read_locale(lang)["site"]["script"]["disk"]
+    assert said == 3 * [disk]
+    tab.locator(".exercise form.asks button[type=submit]").first.click()
+    assert tab.locator(".exercise form.asks output").first.text_content() == disk
+    tab.keyboard.press("Control+k")
+    assert tab.locator(".md-search-result__meta").text_content() == disk
 
 
 @needs_live

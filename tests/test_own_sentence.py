@@ -220,7 +220,7 @@ def test_from_a_file_it_says_what_is_needed(lang: str, visit: Visit, site: Any) 
     tab.goto((site / f"{folder}encoders/index.html").as_uri())
     form = Form(tab)
     form.press()
-    assert form.status() == words(lang)["disk"]
+    assert form.status() == read_locale(lang)["site"]["script"]["disk"]
 
 
 def test_without_the_model_the_page_says_so() -> None:

@@ -23,14 +23,16 @@ const IS_KEPT = {
     card[1] < countDays() + 2 * DAYS.at(-1), // clocks are set back, but not by years
 };
 
+/* Only what may be kept; no page of a file written by hand finds the members of every object. */
 function clean(name, found) {
   const entries = Object.entries(found && typeof found === "object" ? found : {});
-  return Object.fromEntries(entries.filter(([, kept]) => IS_KEPT[name](kept)));
+  const kept = Object.fromEntries(entries.filter(([, one]) => IS_KEPT[name](one)));
+  return Object.setPrototypeOf(kept, null);
 }
 
 /* What is kept under a name; nothing where a browser stores nothing, or holds something else there. */
 export function read(name) {
-  if (unstored.has(name)) return unstored.get(name);
+  if (unstored.has(name)) return clean(name, unstored.get(name));
   try {
     return clean(name, JSON.parse(localStorage.getItem(name)));
   } catch {

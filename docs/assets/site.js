@@ -6,6 +6,7 @@ const words = JSON.parse(document.getElementById("__words").textContent);
 const all = (selector) => document.querySelectorAll(selector);
 const query = document.querySelector(".md-search__input");
 const own = document.currentScript.src;
+const isFile = location.protocol === "file:"; // from there no module comes
 
 function toggle(name) {
   return document.getElementById(`__${name}`);
@@ -19,7 +20,8 @@ function isOpen(name) {
 function loadSearchWhenNeeded() {
   query?.addEventListener("focus", () => {
     if (!isOpen("search")) toggle("search").click();
-    import(new URL("search-box.js", own));
+    if (isFile) document.querySelector(".md-search-result__meta").textContent = words.disk;
+    else import(new URL("search-box.js", own));
   });
   toggle("search")?.addEventListener("change", () => isOpen("search") && query.focus());
 }
@@ -137,9 +139,7 @@ const { live } = words;
 
 async function withLivePage(job) {
   try {
-    if (location.protocol === "file:")
-      // from there no module comes
-      alert(live.disk);
+    if (isFile) alert(words.disk);
     else await job(await import(new URL("live/page.js", own)));
   } catch (error) {
     // nothing of the page has changed
@@ -285,7 +285,7 @@ function followLinks() {
 
 // Figures that are taken in hand: loaded when they come near.
 function loadInstruments() {
-  if (location.protocol === "file:") return; // from there no module comes
+  if (isFile) return;
   const near = new IntersectionObserver(
     (seen) => {
       for (const { isIntersecting, target } of seen) {
@@ -317,7 +317,7 @@ function loadFilms() {
 // A real model goes on with a beginning: loaded when it comes near, or when the address asks for it.
 function loadBeginnings() {
   const beginnings = document.querySelector("p.next-token");
-  if (words.next && beginnings && location.protocol !== "file:") {
+  if (words.next && beginnings && !isFile) {
     const near = new IntersectionObserver(
       async (seen) => {
         if (!seen.some((one) => one.isIntersecting)) return;
@@ -383,9 +383,8 @@ function offerSentence() {
   const { form, field, status } = makeSentenceForm();
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    if (location.protocol === "file:") {
-      // from there no module comes
-      status.textContent = sentence.disk;
+    if (isFile) {
+      status.textContent = words.disk;
       return;
     }
     try {
@@ -400,22 +399,30 @@ function offerSentence() {
 
 // Answers are judged by a script that loads when a reader turns to one, or has solved some.
 function judgeAnswers() {
-  const load = () => import(new URL("exercises.js", own));
-  const judge = () => load().then((one) => one.showCount());
+  const load = (script) => import(new URL(script, own));
+  const judge = () => load("exercises.js").then((one) => one.showCount());
   const judged = all("form.asks, .exercise[data-kind=write]");
   for (const one of judged) {
+    if (isFile) {
+      const say = (event) => {
+        event.preventDefault();
+        one.querySelector("output").textContent = words.disk;
+      };
+      if (one.matches("form")) one.addEventListener("submit", say);
+      continue;
+    }
     one.addEventListener("focusin", judge, { once: true });
     one.addEventListener("click", ({ target }) => {
       const button = target.closest(".proof-lines button");
-      if (button) import(new URL("lines.js", own)).then((lines) => lines.moveLine(button));
+      if (button) load("lines.js").then((lines) => lines.moveLine(button));
     });
     one.addEventListener("submit", (event) => {
       event.preventDefault();
-      if (one.matches("form.asks")) load().then((judging) => judging.judgeForm(one));
+      if (one.matches("form.asks")) load("exercises.js").then((judging) => judging.judgeForm(one));
     });
   }
   try {
-    if (judged.length && localStorage.getItem("solved exercises")) judge();
+    if (!isFile && judged.length && localStorage.getItem("solved exercises")) judge();
   } catch {
     /* a browser that stores nothing */
   }

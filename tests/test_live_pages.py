@@ -761,7 +761,6 @@ def test_from_a_file_it_says_what_is_needed(lang: str, visit: Visit, site: Path)
     assert said == 3 * [disk]
     tab.locator(".exercise form.asks button[type=submit]").first.click()
     assert tab.locator(".exercise form.asks output").first.text_content() == disk
-    tab.keyboard.press("Control+k")
     assert tab.locator(".md-search-result__meta").text_content() == disk
 
 

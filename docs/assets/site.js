@@ -18,10 +18,10 @@ function isOpen(name) {
 
 // The search loads once a reader turns to it: its index weighs more than a chapter.
 function loadSearchWhenNeeded() {
+  if (isFile && query) document.querySelector(".md-search-result__meta").textContent = words.disk;
   query?.addEventListener("focus", () => {
     if (!isOpen("search")) toggle("search").click();
-    if (isFile) document.querySelector(".md-search-result__meta").textContent = words.disk;
-    else import(new URL("search-box.js", own));
+    if (!isFile) import(new URL("search-box.js", own));
   });
   toggle("search")?.addEventListener("change", () => isOpen("search") && query.focus());
 }

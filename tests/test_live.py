@@ -388,6 +388,8 @@ Q.windows = lambda x, k: 2 * windows(x, k)
     "import attention_docs.softmax as S\nS.softmax = lambda s, axis=-1: s / s.sum(axis)",
     "np.exp = np.exp2",
     "import math\nmath.sqrt = math.exp",
+    "from attention_docs.softmax import softmax\n"
+    "softmax.__wrapped__.__code__ = (lambda s, axis: s).__code__",
     "import attention_docs.figures.figure as F\nF.Figure.svg = lambda self, lang: 'broken'",
 ]
 AS_PUBLISHED = """

@@ -22,7 +22,15 @@ from attention_docs.running.imports import find_imports
 OWN = "attention_docs"
 LAZY = "array_api_compat.numpy"  # copies the names of NumPy when a function first asks for it
 DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)
-WATCHED = ("numpy", "numpy.linalg", "numpy.random", "array_api_compat", "math", "random")
+WATCHED = (
+    "builtins",
+    "numpy",
+    "numpy.linalg",
+    "numpy.random",
+    "array_api_compat",
+    "math",
+    "random",
+)
 
 Fixed = dict[int, Any]
 """What every copy shares, by its identity: modules, functions and classes.
@@ -205,6 +213,13 @@ def _is_fixed(value: Any) -> bool:
     return isinstance(value, int | float | str | bytes | type(None) | type)
 
 
+def _list_parts(holder: Any) -> dict[str, Any]:
+    """What can be set in a module, a class or a function that stays the same object."""
+    if isinstance(holder, types.FunctionType):
+        return {key: getattr(holder, key) for key in ("__code__", "__defaults__", "__kwdefaults__")}
+    return dict(vars(holder))
+
+
 class PackageState:
     """The modules of the package and of NumPy as they were: a reader's code may change them."""
 
@@ -228,13 +243,15 @@ class PackageState:
             is_watched = name in WATCHED or name.startswith(("array_api_compat.", OWN))
             if not is_watched or name in self.seen or name.startswith(f"{OWN}.site"):
                 continue
-            space = dict(vars(module))
+            space = _list_parts(module)
             self.seen[name] = [(module, space)]
             if name.startswith(OWN):
+                made = [one for one in space.values() if getattr(one, "__module__", "") == name]
+                inner = [one.__wrapped__ for one in made if hasattr(one, "__wrapped__")]
                 self.seen[name] += [
-                    (one, dict(vars(one)))
-                    for one in space.values()
-                    if isinstance(one, type) and one.__module__ == name
+                    (one, _list_parts(one))
+                    for one in [*made, *inner]
+                    if isinstance(one, type | types.FunctionType)
                 ]
                 arrays = [one for one in space.values() if isinstance(one, np.ndarray)]
                 self.arrays.update({id(one): (one, one.copy()) for one in arrays})
@@ -256,7 +273,7 @@ class PackageState:
     @contextlib.contextmanager
     def as_loaded(self) -> Iterator[None]:
         """What holds for a while: the modules as they were. What was changed comes back."""
-        changed = [(one, key, vars(one).get(key)) for one, key, _ in self._find_changes()]
+        changed = [(one, key, _list_parts(one).get(key)) for one, key, _ in self._find_changes()]
         self.restore()
         try:
             yield
@@ -266,7 +283,7 @@ class PackageState:
 
     def _find_changes(self) -> Iterator[tuple[Any, str, Any]]:
         for holder, before in itertools.chain.from_iterable(self.seen.values()):
-            now = vars(holder)
+            now = _list_parts(holder)
             for key, value in before.items():
                 if now.get(key, self) is not value:
                     yield holder, key, value

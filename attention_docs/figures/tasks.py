@@ -240,8 +240,7 @@ class _Run:
         """
         code, before = frame.f_code, frame.f_back
         answer = self.task.answer
-        is_detached = not module
-        if code is answer.__code__ and (is_detached or frame.f_globals is answer.__globals__):
+        if code is answer.__code__ and frame.f_globals is answer.__globals__:
             return True
         if not _is_chapter(module) or code.co_name in ("<module>", "<lambda>"):
             return False

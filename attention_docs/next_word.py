@@ -21,6 +21,7 @@ from attention_docs.smollm2 import (
     Head,
     Run,
     SmolLM2,
+    decode_ids,
     encode_text,
     load_smollm2,
     mean_outputs,
@@ -306,7 +307,8 @@ def answer(writer: Writer, request: str) -> str:
             settings, "change", "map" with a head, or "guesses".
 
     Returns:
-        The tokens that are new and the likeliest next ones, or the map, or the guesses.
+        The tokens that are new, the whole text, and the likeliest next tokens; or the map, or the
+        guesses.
 
     Raises:
         ValueError: something else to do.
@@ -337,6 +339,7 @@ def answer(writer: Writer, request: str) -> str:
         {
             "known": known,
             "tokens": tokens[known:],
+            "text": decode_ids(writer.ids[1:], writer.model),
             "isCut": writer.is_cut,
             "next": {**following, "texts": texts},
         }

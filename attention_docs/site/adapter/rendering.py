@@ -10,6 +10,7 @@ from typing import Any
 from mkdocs.exceptions import BuildError
 from mkdocs.structure.pages import Page
 
+from attention_docs.next_word import REFERENCE
 from attention_docs.site.adapter.page import SitePage, record_page
 from attention_docs.site.adapter.state import BuildState, PageState
 from attention_docs.site.addresses import make_relative
@@ -167,7 +168,7 @@ def _describe_script(state: BuildState, published: PublishedPage) -> dict[str, A
     if published.page.asks_for("next-token"):
         found["next"] = {
             **words["next"],
-            "kinds": dict(words["next"]["kinds"]),
+            **{name: dict(words["next"][name]) for name in ("kinds", "times")},
             **_describe_writer(state, published),
         }
     return found
@@ -184,6 +185,7 @@ def _describe_writer(state: BuildState, published: PublishedPage) -> dict[str, A
         found |= {name: make_relative(f"{path}/", published.url) for name, path in folders.items()}
         live = state.build.read_locale(published.page.lang)["site"]["live"]
         found |= {"parts": live_pages.list_parts(), "broken": live["broken"]}
+        found |= {"kept": round(models.BYTES / 1e6), "reference": REFERENCE}
         found["megabytes"] = live_pages.count_megabytes(state.build.cache, models.SMOLLM2)
     return found
 

@@ -38,9 +38,11 @@ PACKAGE_FILE, LOCK = "package.zip", "pyodide-lock.json"
 MANIFEST = "files.json"  # sizes, to show how much is still to come, and hashes
 OFFLINE_SCRIPT = "live-offline.js"
 OFFLINE = re.compile(
-    r"\.html$|^(assets|live)/(?!smollm2/|.*\.map$)|(^|/)search/search_index\.json$"
+    r"\.html$|^(assets|live)/(?!smollm2/(?!files\.json$)|.*\.map$)"
+    r"|(^|/)search/search_index\.json$"
 )
-"""What may be read without network: pages and what they load, but for the model that writes."""
+"""What may be read without network: pages and what they load, but for the model that writes, of which
+a reader may keep the pieces: docs/assets/live/pieces.js."""
 
 LISTED = re.compile(r"^const LISTED = \{\};", re.MULTILINE)
 SCRATCH = "scratch"  # the cell at the end of a page

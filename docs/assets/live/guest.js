@@ -2,14 +2,17 @@
    cookies, no storage, no caches and no service worker of this site, and a policy without network.
    Python's files are loaded here, by the page, and handed in. Ended with its frame. A browser that
    refuses such a worker runs no reader's code at all. */
+import { forget, LostConnection, loadPiece } from "./pieces.js";
+
 export const POLICY =
   "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; worker-src blob:";
-/* It takes one message, and only the page's: any window that knows the page can send it others. */
+/* It takes messages of the page only: any window that knows the page can send it others. To each after
+   the first it answers that it is alive. */
 const FRAME = `<!doctype html><meta http-equiv="Content-Security-Policy" content="${POLICY}">
 <script>
   onmessage = ({ source, data: { script, port } }) => {
     if (source !== parent) return;
-    onmessage = null;
+    onmessage = ({ source }) => source === parent && parent.postMessage({ isAlive: true }, "*");
     const fail = (event) => parent.postMessage({ failed: String(event.message ?? "") }, "*");
     try {
       const worker = new Worker(URL.createObjectURL(new Blob([script])));
@@ -35,15 +38,13 @@ function joinScripts([confine, python, worker], pyodide) {
   ].join("\n");
 }
 
-const hexadecimal = (bytes) =>
-  Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("");
-
 export class Guest {
-  /* `listeners` has three functions: message(data), loading(bytes, of all), broken(message), whose
-     message is empty where the browser refuses the worker. `model` is a folder of further files, which
-     the worker gets as model/<name>, or "". */
-  constructor(folder, listeners, model = "") {
-    Object.assign(this, { folder, listeners, model });
+  /* `listeners` has three functions: message(data), loading(bytes, of all), broken(message, isLost),
+     whose message is empty where the browser refuses the worker, and which says whether it was the
+     network. `model` is a folder of further files, which the worker gets as model/<name>, or "";
+     `shelf` a promise of where they are kept, or null. */
+  constructor(folder, listeners, model = "", shelf = null) {
+    Object.assign(this, { folder, listeners, model, shelf });
     this.ending = new AbortController();
     this.posted = []; // before the worker is there
     this.open().catch((error) => this.reportBroken(error));
@@ -64,10 +65,11 @@ export class Guest {
   reportBroken(error) {
     if (this.ended) return;
     this.end();
-    this.listeners.broken(String(error?.message ?? error));
+    this.listeners.broken(String(error?.message ?? error), error instanceof LostConnection);
   }
 
   async open() {
+    this.shelf = await this.shelf;
     const answer = await this.fetchFile(`${this.folder}files.json`, "no-cache");
     this.files = await answer.json();
     if (this.model) await this.listModel();
@@ -107,18 +109,32 @@ export class Guest {
     };
     this.frame.addEventListener("load", start, { once: true });
     const receive = ({ source, data }) => {
-      if (source === this.frame?.contentWindow) this.reportBroken(data.failed);
+      if (source !== this.frame?.contentWindow) return;
+      if (data.isAlive) this.answered?.(true);
+      else this.reportBroken(data.failed);
     };
     addEventListener("message", receive, { signal: this.ending.signal });
     document.body.append(this.frame);
+  }
+
+  /* Whether the frame answers within some milliseconds. Time that the page itself has slept is no time. */
+  isAlive(patience) {
+    return new Promise((resolve) => {
+      this.answered = resolve;
+      this.frame.contentWindow?.postMessage(null, "*");
+      setTimeout(() => setTimeout(() => resolve(false), patience / 2), patience / 2);
+    });
   }
 
   openChannel() {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = ({ data }) => {
       if (this.ended) return;
-      if (this.here) this.listeners.message(data);
-      else this.connect(port1);
+      if (!this.here) this.connect(port1);
+      else {
+        if (data.type !== "opening") this.forget(); // Python has all that it needs
+        this.listeners.message(data);
+      }
     };
     return port2;
   }
@@ -130,45 +146,33 @@ export class Guest {
     this.posted = [];
   }
 
+  forget() {
+    if (this.isFed) return;
+    this.isFed = true;
+    forget(Object.keys(this.files).map((name) => this.addressOf(name)));
+  }
+
   /* --- files */
 
   async fetchFile(address, cache = "default") {
-    const answer = await fetch(address, { cache, signal: this.ending.signal });
+    const answer = await fetch(address, { cache, signal: this.ending.signal }).catch((error) => {
+      throw error instanceof TypeError ? new LostConnection(error.message) : error;
+    });
     if (!answer.ok) throw new Error(`${answer.status} ${address}`);
     return answer;
   }
 
-  /* The bytes of a file as the build listed it; the browser may have cached one of an earlier site. */
-  async loadFile(name) {
-    for (const cache of ["default", "reload"]) {
-      const bytes = await this.bytes(name, cache);
-      if (await this.checkListed(name, bytes)) return bytes;
-    }
-    throw new Error(`${name} is not the file that was published`);
+  addressOf(name) {
+    return this.files[name].address ?? this.folder + name;
   }
 
-  async checkListed(name, bytes) {
-    if (bytes.byteLength !== this.files[name].bytes) return false;
-    const { subtle } = globalThis.crypto; // not over plain http, where anything may have been changed
-    return (
-      !subtle || hexadecimal(await subtle.digest("SHA-256", bytes)) === this.files[name].sha256
-    );
-  }
-
-  /* Counted on their way. */
-  async bytes(name, cache) {
-    const answer = await this.fetchFile(this.files[name].address ?? this.folder + name, cache);
-    const all = new Uint8Array(this.files[name].bytes);
-    let size = 0;
-    for (const reader = answer.body.getReader(); ; ) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      if (size + value.length > all.length) return new ArrayBuffer(0);
-      all.set(value, size);
-      size += value.length;
-      this.count.done += value.length;
+  /* Counted on its way. */
+  loadFile(name) {
+    const count = (bytes) => {
+      this.count.done += bytes;
       this.listeners.loading(this.count.done, this.count.all);
-    }
-    return all.buffer.slice(0, size);
+    };
+    const { signal } = this.ending;
+    return loadPiece(this.addressOf(name), this.files[name], { signal, count, shelf: this.shelf });
   }
 }

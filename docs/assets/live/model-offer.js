@@ -1,44 +1,79 @@
-/* What a panel shows before the model is here: a press that loads it, how far that is, and a way to
-   cancel. */
+/* What a panel shows before the model is here: a press that loads it, how far that is, a way to cancel,
+   and whether it is to stay in the browser, or does. */
 import { element, fillMegabytes, fillTemplate, makeButton } from "./dom.js";
 import { getModel } from "./model.js";
+import { canKeep } from "./pieces.js";
 
 export class ModelOffer {
   /* `ready()` is called once the model is here, whichever panel of the page has loaded it, and again
      if it was stopped and loaded anew; `gone()` when it was stopped. */
   constructor(words, ready, gone = () => {}) {
     Object.assign(this, { words, ready, gone, model: getModel(words) });
-    const load = () => this.model.load();
+    this.keep = element("input", { type: "checkbox" });
+    this.status = element("p", { class: "next-note", role: "status" });
+    this.kept = element("p", { class: "next-note" });
+    this.offered = this.makeOffer();
+    this.loading = this.makeLoading();
+    this.part = element("div", {}, ...this.offered, this.status);
+    this.element = element("div", {}, this.part, this.kept);
+    this.model.addEventListener("state", () => this.update());
+    this.model.addEventListener("progress", () => this.count());
+    this.model.addEventListener("kept", () => this.showKept());
+    this.showKept();
+    if (this.model.state !== "idle") this.update();
+  }
+
+  makeOffer() {
+    const { words } = this;
+    const load = () => this.load();
     this.button = makeButton("md-button", fillTemplate(words.load, words.megabytes), load);
     const note = fillTemplate(words.loadNote, words.megabytes);
-    this.offered = [
-      element("p", { class: "next-buttons" }, this.button),
+    const label = element("label", {}, this.keep, " ", fillTemplate(words.keep, words.kept));
+    return [
+      element("p", { class: "next-buttons" }, this.button, ...(canKeep() ? [label] : [])),
       element("p", { class: "next-note" }, note),
     ];
+  }
+
+  makeLoading() {
+    const { words } = this;
     this.progress = element("progress", { "aria-label": words.loading });
     this.detail = element("span", { class: "next-note" }); // changes too often to be read out
     const cancel = makeButton("md-button", words.cancel, () => this.model.stop("cancelled"));
-    this.loading = element("p", { class: "next-buttons" }, this.progress, this.detail, cancel);
-    this.status = element("p", { class: "next-note", role: "status" });
-    this.element = element("div", {}, ...this.offered, this.status);
-    this.model.addEventListener("state", () => this.update());
-    this.model.addEventListener("progress", () => this.count());
-    if (this.model.state !== "idle") this.update();
+    return element("p", { class: "next-buttons" }, this.progress, this.detail, cancel);
+  }
+
+  async load() {
+    const isRoom = !this.keep.checked || (await this.model.findRoom()) > this.words.kept * 1e6;
+    this.model.load(this.keep.checked && isRoom);
+    if (!isRoom) this.showKept(true);
+  }
+
+  /* What stays in the browser, or why nothing does. */
+  async showKept(isFull = this.model.isFull) {
+    const { words, model } = this;
+    const count = await model.countKept();
+    const remove = makeButton("md-button", words.remove, () => model.removeKept());
+    const isWhole = count >= words.parts.length;
+    const text = fillTemplate(isWhole ? words.keptAll : words.keptSome, words.kept);
+    if (count) this.kept.replaceChildren(text, " ", remove);
+    else this.kept.textContent = isFull ? words.full : "";
   }
 
   update() {
     const { words, model } = this;
     const { state } = model;
-    const held = this.element.contains(document.activeElement);
-    this.element.hidden = state === "ready";
+    const held = this.part.contains(document.activeElement);
+    this.part.hidden = state === "ready";
     if (state === "idle") {
-      this.element.replaceChildren(...this.offered, this.status);
+      this.part.replaceChildren(...this.offered, this.status);
       this.status.textContent = fillTemplate(words[model.reason], model.detail);
       if (held) this.button.focus();
+      this.showKept();
       this.gone();
       return;
     }
-    if (!this.loading.isConnected) this.element.replaceChildren(this.loading, this.status);
+    if (!this.loading.isConnected) this.part.replaceChildren(this.loading, this.status);
     this.status.textContent = state === "ready" ? "" : words[state];
     if (state !== "loading") this.progress.removeAttribute("value");
     if (state === "ready") this.ready();

@@ -20,7 +20,7 @@ export async function start(place) {
 
 class Panel {
   constructor(kept) {
-    this.kept = kept;
+    Object.assign(this, { kept, own: "" }); // what the address says of the model
     const options = kept.beginnings.map(({ text }, n) =>
       element("option", { value: n }, `${text} …`),
     );
@@ -129,6 +129,7 @@ class Panel {
     this.begin(this.kept.beginnings[number] ? Number(number) : 0);
     this.go(path ? path.split(".").map(Number) : []);
     this.followed = true;
+    if (this.model?.element.hasChildNodes()) this.model.follow();
     if (isOurs) this.element.scrollIntoView({ block: "nearest" });
   }
 
@@ -163,8 +164,8 @@ class Panel {
 
   offerLive() {
     if (!words.parts) return [element("p", { class: "next-note" }, words.missing)];
-    const live = new Live(words, this);
-    return [live.offer.element, live.element];
+    this.model = new Live(words, this);
+    return [this.model.offer.element, this.model.element];
   }
 }
 

@@ -41,8 +41,10 @@ OFFLINE = re.compile(
     r"\.html$|^(assets|live)/(?!smollm2/(?!files\.json$)|.*\.map$)"
     r"|(^|/)search/search_index\.json$"
 )
-"""What may be read without network: pages and what they load, but for the model that writes, of which
-a reader may keep the pieces: docs/assets/live/pieces.js."""
+"""What may be read without network: pages and what they load, but for the model that writes.
+
+Of that a reader may keep the pieces: docs/assets/live/pieces.js.
+"""
 
 LISTED = re.compile(r"^const LISTED = \{\};", re.MULTILINE)
 SCRATCH = "scratch"  # the cell at the end of a page

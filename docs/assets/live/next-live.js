@@ -185,7 +185,7 @@ export class Live {
     for (let n = 0; n < count && !this.halting; n += 1) {
       if (n === count - 1) this.halting = true;
       if (!(await this.grow({ do: "draw", uniform: Math.random(), ...this.settings }))) return;
-      const rate = this.times.rateOf(this.cached.checked).toFixed(1);
+      const rate = this.times.rateOf(this.cached.checked).toPrecision(2);
       this.say(fillTemplate(this.words.rate, rate));
       this.element.dataset.rate = rate;
     }

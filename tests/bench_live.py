@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from tests import engines  # noqa: E402
 from tests.conftest import BROWSER, Handler, mkdocs_build  # noqa: E402
 
 RUNS = int(os.environ.get("RUNS", "3"))
@@ -160,51 +162,112 @@ def measure_sentences(base: str) -> Iterator[tuple[str, str]]:
     yield "own sentence: a later one to its maps", f"{statistics.median(later):.0f} ms"
 
 
-PRESSED = """(text) => new Promise((resolve) => {
-  document.querySelector(".next-live button").click();
-  const timer = setInterval(() => {
-    const field = document.querySelector(".next-own textarea");
-    if (!field) return;
-    clearInterval(timer);
-    resolve([Number(field.closest(".next-own").dataset.opened),
-             Number(field.closest(".next-own").dataset.memory)]);
-  }, 20);
-})"""
-
-WRITTEN = """() => new Promise((resolve) => {
-  const place = document.querySelector(".next-own");
-  [...place.querySelectorAll("button")].find((one) => one.textContent === "Write twenty").click();
-  const timer = setInterval(() => {
-    const stop = [...place.querySelectorAll("button")].find((one) => one.textContent === "Stop");
-    if (!place.dataset.rate || !stop.hidden) return;
-    clearInterval(timer);
-    resolve(Number(place.dataset.rate));
-  }, 20);
-})"""
+# Speaks with the model as a panel does: a script of the page, which all three engines run.
+ASKED = """
+const { getModel } = await import("/assets/live/model.js");
+const words = JSON.parse(document.getElementById("__words").textContent).next;
+const model = getModel(words);
+const ready = new Promise((resolve, reject) => model.addEventListener("state", () => {
+  if (model.state === "ready") resolve();
+  if (model.state === "idle") reject(new Error(model.reason + model.detail));
+}));
+model.load();
+await ready;
+const found = {};
+const ask = async (request) => {
+  const answer = await model.ask("bench", request);
+  found.memory = answer.memory / 1e6;
+  return answer.seconds;
+};
+const median = (list) => list.sort((a, b) => a - b)[Math.floor(list.length / 2)];
+const text = "The old man walked down to the harbour and looked at"; // 11 tokens and the first mark
+const first = await ask({ do: "read", text });
+found.first = (performance.now() - model.loaded) / 1000;
+const more = async (count, cached) => {
+  const took = [];
+  for (let n = 0; n < count; n += 1) took.push(await ask({ do: "append", id: 260, cached }));
+  return took;
+};
+let waited = 0;
+let last = performance.now();
+const timer = setInterval(() => {
+  waited = Math.max(waited, performance.now() - last - 10);
+  last = performance.now();
+}, 10);
+found.cached = median(await more(20, true));
+found.wait = waited;
+clearInterval(timer);
+found.short = await ask({ do: "read", text });
+found.whole = await more(20, false);
+found.long = await ask({ do: "read", text: " word".repeat(99) });
+"""
 
 
 def measure_writer(base: str) -> Iterator[tuple[str, str]]:
-    """The rows of the model that writes, from a beginning of eleven tokens."""
+    """The rows of the model that writes: in Chromium medians, in the two others once each."""
     from playwright.sync_api import sync_playwright
 
-    opened, memory, rates = [], [], []
+    runs = []
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         for _ in range(RUNS):
-            context = browser.new_context()
-            context.set_default_timeout(600_000)
-            tab = context.new_page()
-            tab.goto(base + "/next-word/#next=1,,1,11,1")
-            tab.wait_for_selector(".next-live button")
-            seconds, size = tab.evaluate(PRESSED)
-            opened.append(seconds)
-            memory.append(size)
-            rates.append(tab.evaluate(WRITTEN))
-            context.close()
-        browser.close()
-    yield "model that writes: all loaded to the first bars", f"{statistics.median(opened):.1f} s"
-    yield "model that writes: tokens per second", f"{statistics.median(rates):.1f}"
-    yield "model that writes: memory of Python", f"{statistics.median(memory):.0f} MB"
+            browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+            tab = browser.new_context(service_workers="block").new_page()
+            tab.set_default_timeout(600_000)
+            tab.goto(base + "/next-word/")
+            since = _cpu_seconds()
+            found = tab.evaluate(f"async () => {{ {ASKED} return found; }}")
+            runs.append({**found, "cpu": _cpu_seconds() - since})
+            browser.close()
+    yield from _describe_runs("Chromium", runs)
+    for name, launch, missing in (
+        ("Firefox", engines.launch_firefox, engines.find_missing_firefox()),
+        ("WebKit", engines.launch_webkit, engines.find_missing_webkit()),
+    ):
+        if missing:
+            yield f"model that writes, {name}", missing
+            continue
+        with tempfile.TemporaryDirectory() as folder, launch(Path(folder)) as browser:
+            browser.set_script_timeout(600)
+            browser.get(base + "/next-word/")
+            since = _cpu_seconds()
+            script = f"const done = arguments[0]; (async () => {{ {ASKED} return found; }})()"
+            found = browser.execute_async_script(f"{script}.then(done, (e) => done(String(e)))")
+            yield from _describe_runs(name, [{**found, "cpu": _cpu_seconds() - since}])
+
+
+def _describe_runs(engine: str, runs: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    def median(name: str) -> float:
+        return statistics.median(run[name] for run in runs)
+
+    begun, ended = (statistics.median(run["whole"][n] for run in runs) for n in (0, -1))
+    yield f"model that writes, {engine}: all loaded to the first bars", f"{median('first'):.1f} s"
+    yield f"model that writes, {engine}: a prompt of 12 tokens", f"{median('short'):.2f} s"
+    yield f"model that writes, {engine}: a token with the cache", f"{median('cached'):.3f} s"
+    yield (
+        f"model that writes, {engine}: a token without the cache",
+        f"{begun:.2f} s after 12 tokens, {ended:.2f} s after 31",
+    )
+    yield f"model that writes, {engine}: a prompt of 100 tokens", f"{median('long'):.1f} s"
+    yield f"model that writes, {engine}: memory of Python", f"{median('memory'):.0f} MB"
+    yield (
+        f"model that writes, {engine}: longest wait of the page while it writes",
+        f"{median('wait'):.0f} ms",
+    )
+    yield f"model that writes, {engine}: CPU of all this", f"{median('cpu'):.0f} s"
+
+
+def _cpu_seconds() -> float:
+    """What this process and all below it have used: less than the clock, it shows other work."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    used: dict[int, tuple[int, float]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = path.read_text(encoding="utf-8").rpartition(")")[2].split()
+            used[int(path.parent.name)] = int(fields[1]), sum(map(int, fields[11:15])) / ticks
+    ours = {os.getpid()}
+    while more := {pid for pid, (parent, _) in used.items() if parent in ours} - ours:
+        ours |= more
+    return sum(seconds for pid, (_, seconds) in used.items() if pid in ours)
 
 
 SECONDS = """

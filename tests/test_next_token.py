@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import quote_plus
 
 import numpy as np
 import pytest
+import torch
 
 from attention_docs.data import load_beginnings
 from attention_docs.language_model import token_distribution
 from attention_docs.locales import read_locale
-from attention_docs.next_word import MAX_TOKENS, next_tokens
+from attention_docs.next_word import MAX_TOKENS, REFERENCE, next_tokens
 from attention_docs.site.publish import live, models
+from attention_docs.smollm2 import encode_text, load_smollm2, mean_outputs
 from tests.conftest import each_language
 from tests.test_browser import assert_everyone_can_use, make_path
+from tests.test_heads import FILE, read_in_torch, run_in_torch
 from tests.test_live_pages import PATIENCE
+from tests.test_own_sentence import IS_CACHED
 
 Visit = Callable[..., Any]
 needs_browser = pytest.mark.needs("browser")
@@ -164,10 +170,14 @@ def read(tab: Any, text: str) -> list[str]:
     tab.locator(".next-own textarea").fill(text)
     tab.evaluate("document.querySelector('.next-own [role=status]').textContent = ''")
     tab.get_by_text(words("en")["read"], exact=True).click()
+    wait_until_read(tab)
+    return [str(one) for one in tab.locator(".next-read button").all_text_contents()]
+
+
+def wait_until_read(tab: Any) -> None:
     tab.wait_for_function(
         "/^Read in|^Write a/.test(document.querySelector('.next-own [role=status]').textContent)"
     )
-    return [str(one) for one in tab.locator(".next-read button").all_text_contents()]
 
 
 @needs_model
@@ -184,6 +194,9 @@ def test_the_browser_says_what_was_measured(loaded: Any) -> None:
         ("word " * 2000, MAX_TOKENS, MAX_TOKENS),
         ("a\ud800b", 4, 6),
         ("x" * 3000, MAX_TOKENS, MAX_TOKENS),
+        ("مرحبا بالعالم", 5, 30),
+        ("\N{ZERO WIDTH SPACE}\N{ZERO WIDTH JOINER}", 2, 10),
+        ('<img src=x onerror="window.hurt = 1"><script>window.hurt = 1</script>', 10, 50),
     ],
 )
 def test_bad_input_does_no_harm(text: str, least: int, most: int, loaded: Any) -> None:
@@ -196,23 +209,173 @@ def test_bad_input_does_no_harm(text: str, least: int, most: int, loaded: Any) -
         code,
     )
     loaded.get_by_text(words("en")["read"], exact=True).click()
-    loaded.wait_for_function(
-        "(least) => document.querySelectorAll('.next-read button').length >= least", arg=least
-    )
+    wait_until_read(loaded)
     assert least <= loaded.locator(".next-read button").count() <= most
-    assert loaded.locator(".next-own b:has-text('x')").count() == 0
+    assert loaded.locator(".next-own :is(b:has-text('x'), img, script)").count() == 0
+    assert not loaded.evaluate("window.hurt")
+    if most == MAX_TOKENS:
+        said = words("en")["cut"].format(MAX_TOKENS)
+        assert loaded.locator(".next-own").get_by_text(said).count() == 1
+
+
+@needs_model
+def test_nothing_to_read(loaded: Any) -> None:
+    before = read(loaded, "Hello.")
+    assert read(loaded, " \u3000 ") == before
+    assert loaded.locator(".next-own [role=status]").text_content() == words("en")["empty"]
+
+
+@needs_model
+def test_characters_of_several_tokens_stay_whole(loaded: Any) -> None:
+    """A Chinese character takes up to three tokens; the text and the address have it as it was."""
+    text = "他锁了锁，🙂"
+    assert any("⟨" in token for token in read(loaded, text))
+    loaded.get_by_text(words("en")["writeOne"], exact=True).click()
+    loaded.wait_for_function(
+        "(text) => document.querySelector('.next-own textarea').value.length > text.length",
+        arg=text,
+    )
+    assert loaded.locator(".next-own textarea").input_value().startswith(text)
+    assert f"&text={quote_plus(text)}" in loaded.url
 
 
 @needs_model
 def test_it_writes_and_stops(loaded: Any) -> None:
-    before = len(read(loaded, "Once upon a time"))
-    loaded.get_by_text(words("en")["writeMany"], exact=True).click()
-    loaded.wait_for_function(
-        "(n) => document.querySelectorAll('.next-read button').length >= n", arg=before + 2
-    )
-    loaded.get_by_text(words("en")["stop"], exact=True).click()
-    loaded.wait_for_timeout(1500)
-    count = loaded.locator(".next-read button").count()
-    assert before + 2 <= count < before + 20
-    loaded.wait_for_timeout(1500)
-    assert loaded.locator(".next-read button").count() == count
+    """Without the cache too; how long that takes is drawn and said."""
+    for cached in (True, False):
+        before = len(read(loaded, "Once upon a time"))
+        loaded.locator(".next-own [type=checkbox]").set_checked(cached)
+        loaded.get_by_text(words("en")["writeMany"], exact=True).click()
+        loaded.wait_for_function(
+            "(n) => document.querySelectorAll('.next-read button').length >= n", arg=before + 2
+        )
+        loaded.get_by_text(words("en")["stop"], exact=True).click()
+        loaded.wait_for_timeout(3000)
+        count = loaded.locator(".next-read button").count()
+        assert before + 2 <= count < before + 20
+        loaded.wait_for_timeout(1500)
+        assert loaded.locator(".next-read button").count() == count
+        kind = "cached" if cached else "whole"
+        pattern = re.escape(words("en")["times"][kind])
+        pattern = re.sub(r"\\{(first|last)\\}", r"\\d+\\.\\d\\d", pattern)
+        pattern = pattern.replace(r"\{before\}", str(before)).replace(r"\{after\}", str(count - 1))
+        assert re.search(pattern, str(loaded.locator(".next-own").text_content()))
+        drawn = loaded.evaluate(
+            "(kind) => [...document.querySelectorAll(`.next-times .${kind}`)]"
+            ".filter((one) => one.offsetHeight > 0).length",
+            kind,
+        )
+        assert drawn == count - before
+    loaded.locator(".next-own [type=checkbox]").check()
+
+
+COMPARED = """() => [...document.querySelectorAll(".next-compared tr")]
+  .map((row) => [...row.children].map((cell) => cell.textContent))"""
+
+
+@needs_model
+@pytest.mark.parametrize("kind", ["zero", "mean", "attention", "feed-forward"])
+def test_a_part_is_taken_out(kind: str, loaded: Any, parameters: Any) -> None:
+    """The first and the last of 270 heads, and another of the same layer; by torch."""
+    read(loaded, "The cat sat on the")
+    found: list[list[str]]
+    ids = torch.tensor([0, 504, 2644, 2643, 335, 260])  # by Hugging Face's tokenizers
+    for layer, head in ((0, 0), (29, 8)):
+        fields = loaded.locator(".next-own .next-tools select")
+        for n, value in enumerate((str(layer), str(head), kind)):
+            fields.nth(n).select_option(value)
+        loaded.evaluate("document.querySelector('.next-compared').replaceChildren()")
+        loaded.get_by_text(words("en")["compare"], exact=True).click()
+        loaded.wait_for_selector(".next-compared table")
+        heading, *found = loaded.evaluate(COMPARED)
+        if kind in ("attention", "feed-forward"):
+            runs: list[Any] = [{"skip": [(layer, kind)]}]
+        else:
+            other = int(re.findall(r"\d+\.(\d)", heading[3])[0])
+            assert other != head
+            runs = [{"cut": take(layer, one, kind)} for one in (head, other)]
+        assert len(heading) == 2 + len(runs)
+        for n, options in enumerate([{}, *runs]):
+            logits, _ = run_in_torch(ids, parameters, **options)
+            ten = logits[-1].softmax(-1).topk(10).values
+            shares = [float(row[1 + n].rstrip("%")) for row in found if row[1 + n].endswith("%")]
+            assert shares
+            for share in shares:
+                assert min(abs(100 * ten - share)) < 0.12
+
+
+def take(layer: int, head: int, kind: str) -> Any:
+    """What `run_in_torch` takes out: a head by 0 or by its mean over the reference text."""
+    if kind == "zero":
+        return [(layer, head)]
+    model = load_smollm2(FILE)
+    means = mean_outputs(np.array([0, *encode_text(REFERENCE, model)]), model)
+    return {(layer, head): torch.tensor(means[layer, head])}
+
+
+@pytest.fixture(scope="module")
+def parameters() -> Any:
+    return read_in_torch(FILE.read_bytes())[1]
+
+
+STATE = """() => [
+  ...[".next-read .chosen", ".next-looks-at", ".next-compared", ".next-layers"].map(
+    (one) => document.querySelector(`.next-own ${one}`)?.textContent),
+  ...[...document.querySelectorAll(".next-own :is(select, textarea, [type=range])")].map(
+    (one) => one.value),
+  document.querySelector(".next-own [type=checkbox]").checked,
+]"""
+
+
+@needs_model
+def test_a_link_brings_everything_back(loaded: Any) -> None:
+    """Text, sliders, head, row, what is out with its control, view; and nothing is asked for."""
+    asked: list[str] = []
+    loaded.on("request", lambda request: asked.append(request.url))
+    read(loaded, "The trophy doesn't fit in the suitcase because it is too")
+    fields = loaded.locator(".next-own .next-tools select")
+    for n, value in enumerate(("12", "4", "mean")):
+        fields.nth(n).select_option(value)
+    loaded.locator(".next-read button").nth(7).click()
+    loaded.get_by_text(words("en")["compare"], exact=True).click()
+    loaded.wait_for_selector(".next-compared table")
+    loaded.locator(".next-own summary").last.click()
+    loaded.wait_for_selector(".next-own .next-layers li")
+    loaded.locator(".next-own [type=checkbox]").uncheck()
+    loaded.locator(".next-own [type=range]").first.fill("0.5")
+    state, hash_ = loaded.evaluate(STATE), loaded.evaluate("location.hash")
+    assert None not in state
+    loaded.evaluate("location.hash = '#next=1,,1,11,1&text=Something+else'")
+    loaded.wait_for_function("document.querySelectorAll('.next-read button').length === 3")
+    loaded.wait_for_function("!document.querySelector('.next-compared table')")
+    loaded.evaluate("(hash) => { location.hash = hash }", hash_)
+    loaded.wait_for_selector(".next-compared table")
+    loaded.wait_for_selector(".next-own .next-layers li")
+    loaded.wait_for_function(f"(state) => String(({STATE})()) === String(state)", arg=state)
+    assert loaded.evaluate("location.hash") == hash_
+    assert asked == []
+    loaded.locator(".next-own [type=checkbox]").check()
+
+
+@needs_model
+def test_kept_and_removed(visit: Visit) -> None:
+    """Without a network afterwards, until the reader removes it."""
+    tab = open_panel(visit)
+    tab.set_default_timeout(10 * PATIENCE)
+    tab.locator(".next-live [type=checkbox]").first.check()
+    tab.locator(".next-live button").first.click()
+    tab.wait_for_selector(".next-own textarea")
+    said = words("en")["keptAll"].format(98)
+    tab.locator(".next-live").get_by_text(said).wait_for()
+    for path in ("/live/smollm2/files.json", "/live/pyodide.asm.wasm", PAGE + "index.html"):
+        tab.evaluate(IS_CACHED, path)
+    tab.context.set_offline(True)
+    tab.reload()
+    tab.wait_for_selector(".next-live button")
+    tab.locator(".next-live").get_by_text(said).wait_for()
+    tab.locator(".next-live button").first.click()
+    tab.wait_for_selector(".next-own .next-bars li")
+    assert tab.evaluate(SHARES, ".next-own") == pytest.approx(shares_of(first("en")), abs=0.12)
+    tab.get_by_text(words("en")["remove"], exact=True).click()
+    tab.wait_for_function("caches.keys().then((all) => !all.some((one) => /-model/.test(one)))")
+    assert tab.locator(".next-live").get_by_text(said).count() == 0

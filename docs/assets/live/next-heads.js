@@ -23,7 +23,7 @@ export class Heads {
       () => {},
     );
     this.map = element("canvas", { class: "next-map", role: "img" });
-    this.looks = element("p", { class: "next-note", "aria-live": "polite" });
+    this.looks = element("p", { class: "next-note next-looks-at", "aria-live": "polite" });
     this.compared = element("div", { class: "next-compared" });
     this.element = this.makeFold();
   }

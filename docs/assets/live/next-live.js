@@ -22,8 +22,8 @@ export class Live {
     this.tokens = element("div", { class: "next-read", translate: "no" });
     this.told = element("p", { class: "next-note" });
     const choose = (n) => this.append(this.node.ids[n]);
-    this.bars = new Bars(words, panel.kept.powers, choose, () => {});
     const remember = () => this.remember();
+    this.bars = new Bars(words, panel.kept.powers, choose, remember);
     this.cached = element("input", { type: "checkbox", checked: true, onchange: remember });
     this.halt = makeButton("md-button", words.stop, () => this.halted(), { hidden: true });
     this.times = new Times(words);
@@ -79,6 +79,8 @@ export class Live {
     const own = new URLSearchParams(this.panel.own);
     this.field.value = own.get("text") || this.panel.text;
     this.cached.checked = own.get("cache") !== "off";
+    const [temperature, topK, topP] = (own.get("draw") || "1,11,1").split(",").map(Number);
+    this.bars.settings = { temperature, topK, topP };
     this.heads.follow(own);
     if (!(await this.readField())) return false;
     if (own.get("row")) this.select(Number(own.get("row")));
@@ -89,7 +91,9 @@ export class Live {
   }
 
   remember() {
-    const own = { text: this.text, ...this.heads.address };
+    const { temperature, topK, topP } = this.bars.settings;
+    const draw = [temperature, topK, topP].join(",");
+    const own = { text: this.text, draw, ...this.heads.address };
     if (this.row !== undefined) own.row = this.row;
     if (!this.cached.checked) own.cache = "off";
     if (this.guesses.open) own.view = "layers";

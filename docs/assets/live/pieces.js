@@ -31,10 +31,11 @@ export async function loadPiece(address, listed, { signal, count, shelf }) {
     count(size - counted);
     counted = size;
   };
-  const kept = await (whole.get(address) ?? (await shelf?.find(address)))?.arrayBuffer();
+  const arrived = whole.get(address);
+  const kept = await (arrived ?? (await shelf?.find(address)))?.arrayBuffer();
   if (kept && (await isListed(kept, listed))) {
     tell(kept.byteLength);
-    await shelf?.add(address, kept);
+    if (arrived) await shelf?.add(address, kept);
     return kept;
   }
   for (const cache of ["default", "reload"]) {
@@ -97,7 +98,7 @@ export async function openShelf(base, failed) {
   return {
     find: async (address) => (await cache.match(address))?.blob(),
     async add(address, bytes) {
-      if (isFull || !address.startsWith(base) || (await cache.match(address))) return;
+      if (isFull || !address.startsWith(base)) return; // Python's files are kept in their own way
       try {
         await cache.put(address, new Response(bytes));
       } catch (error) {

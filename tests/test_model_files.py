@@ -168,6 +168,17 @@ def test_a_kept_piece_outlives_the_page_and_is_checked(visit: Visit, breaking: A
     assert len(breaking.ranges) == 3
 
 
+def test_a_tab_closed_while_loading_harms_no_other(visit: Visit, breaking: Any) -> None:
+    """Two tabs keep the same piece; the first is closed in the midst of it."""
+    tab = open_tab(visit, breaking)
+    other = tab.context.new_page()
+    other.goto(tab.url)
+    tab.route("**/model/piece", lambda route: None)
+    tab.evaluate(f"(given) => {{ ({LOAD})(given) }}", [LISTED, {"keep": True}])
+    tab.close()
+    assert load(other, keep=True) == {"sha256": LISTED["sha256"], "sum": len(PIECE), "kept": 1}
+
+
 def test_a_full_storage_loses_nothing(visit: Visit, breaking: Any) -> None:
     """Nor does a part of a model take room."""
     tab = open_tab(visit, breaking)

@@ -159,9 +159,9 @@ def loaded(chromium: Any, address: str) -> Iterator[Any]:
     tab = context.new_page()
     tab.set_default_timeout(10 * PATIENCE)
     tab.goto(address + PAGE + "#next=0,,1,11,1")
-    tab.wait_for_selector(".next-own button")
-    tab.locator(".next-own button").click()
-    tab.wait_for_selector(".next-own textarea")
+    tab.wait_for_selector(".next-live button")
+    tab.locator(".next-live button").click()
+    tab.wait_for_selector(".next-own .next-bars li")
     yield tab
     context.close()
 

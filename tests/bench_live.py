@@ -11,7 +11,7 @@ import statistics
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -163,44 +163,64 @@ def measure_sentences(base: str) -> Iterator[tuple[str, str]]:
 
 
 # Speaks with the model as a panel does: a script of the page, which all three engines run.
-ASKED = """
+STEPS = """
 const { getModel } = await import("/assets/live/model.js");
-const words = JSON.parse(document.getElementById("__words").textContent).next;
-const model = getModel(words);
+const model = getModel(JSON.parse(document.getElementById("__words").textContent).next);
 const ready = new Promise((resolve, reject) => model.addEventListener("state", () => {
   if (model.state === "ready") resolve();
   if (model.state === "idle") reject(new Error(model.reason + model.detail));
 }));
-model.load();
-await ready;
-const found = {};
+let memory = 0;
 const ask = async (request) => {
   const answer = await model.ask("bench", request);
-  found.memory = answer.memory / 1e6;
+  memory = answer.memory / 1e6;
   return answer.seconds;
 };
-const median = (list) => list.sort((a, b) => a - b)[Math.floor(list.length / 2)];
-const text = "The old man walked down to the harbour and looked at"; // 11 tokens and the first mark
-const first = await ask({ do: "read", text });
-found.first = (performance.now() - model.loaded) / 1000;
+const text = "The old man walked down to the harbour and looked at"; // 11 tokens and the mark
+const read = () => ask({ do: "read", text });
 const more = async (count, cached) => {
   const took = [];
   for (let n = 0; n < count; n += 1) took.push(await ask({ do: "append", id: 260, cached }));
   return took;
 };
-let waited = 0;
-let last = performance.now();
-const timer = setInterval(() => {
-  waited = Math.max(waited, performance.now() - last - 10);
-  last = performance.now();
-}, 10);
-found.cached = median(await more(20, true));
-found.wait = waited;
-clearInterval(timer);
-found.short = await ask({ do: "read", text });
-found.whole = await more(20, false);
-found.long = await ask({ do: "read", text: " word".repeat(99) });
+const steps = {
+  first: async () => {
+    model.load();
+    await ready;
+    await read();
+    return (performance.now() - model.loaded) / 1000;
+  },
+  short: read,
+  cached: async () => (await more(20, true)).sort((a, b) => a - b)[10],
+  wait: async () => {
+    let [longest, last] = [0, performance.now()];
+    const timer = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last - 10);
+      last = performance.now();
+    }, 10);
+    await more(20, true);
+    clearInterval(timer);
+    return longest / 1000;
+  },
+  again: read,
+  whole: async () => (await more(1, false))[0],
+  later: async () => (await more(19, true), await more(1, false))[0],
+  long: () => ask({ do: "read", text: " word".repeat(99) }),
+  memory: () => memory,
+};
 """
+ROWS = {
+    "first": "all loaded to the first bars of 12 tokens",
+    "short": "a prompt of 12 tokens",
+    "cached": "a token with the cache",
+    "wait": "longest wait of the page while it writes",
+    "whole": "a token without the cache, after 12",
+    "later": "a token without the cache, after 32",
+    "long": "a prompt of 100 tokens",
+    "memory": "memory of Python",
+}
+COUNTS = {"cached": 20}
+"""How many tokens a step writes whose time is that of one."""
 
 
 def measure_writer(base: str) -> Iterator[tuple[str, str]]:
@@ -214,9 +234,8 @@ def measure_writer(base: str) -> Iterator[tuple[str, str]]:
             tab = browser.new_context(service_workers="block").new_page()
             tab.set_default_timeout(600_000)
             tab.goto(base + "/next-word/")
-            since = _cpu_seconds()
-            found = tab.evaluate(f"async () => {{ {ASKED} return found; }}")
-            runs.append({**found, "cpu": _cpu_seconds() - since})
+            tab.evaluate(f"async () => {{ {STEPS} window.steps = steps; }}")
+            runs.append(_take_steps(lambda name: tab.evaluate(f"steps.{name}()")))  # noqa: B023
             browser.close()
     yield from _describe_runs("Chromium", runs)
     for name, launch, missing in (
@@ -229,31 +248,36 @@ def measure_writer(base: str) -> Iterator[tuple[str, str]]:
         with tempfile.TemporaryDirectory() as folder, launch(Path(folder)) as browser:
             browser.set_script_timeout(600)
             browser.get(base + "/next-word/")
-            since = _cpu_seconds()
-            script = f"const done = arguments[0]; (async () => {{ {ASKED} return found; }})()"
-            found = browser.execute_async_script(f"{script}.then(done, (e) => done(String(e)))")
-            yield from _describe_runs(name, [{**found, "cpu": _cpu_seconds() - since}])
+
+            def take(script: str, browser: Any = browser) -> Any:
+                called = "const done = arguments[0]; (async () => {%s})().then(done, done)"
+                return browser.execute_async_script(called % script)
+
+            take(f"{STEPS} window.steps = steps;")
+            yield from _describe_runs(
+                name, [_take_steps(lambda one: take(f"return steps.{one}()"))]
+            )
 
 
-def _describe_runs(engine: str, runs: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    def median(name: str) -> float:
-        return statistics.median(run[name] for run in runs)
+def _take_steps(take: Callable[[str], Any]) -> dict[str, tuple[float, float]]:
+    """For each step what it gives, and the processor's seconds of it."""
+    found = {}
+    for name in ("first", "short", "cached", "wait", "again", "whole", "later", "long", "memory"):
+        since = _cpu_seconds()
+        value = take(name)
+        found[name] = value, (_cpu_seconds() - since) / COUNTS.get(name, 1)
+    return found
 
-    begun, ended = (statistics.median(run["whole"][n] for run in runs) for n in (0, -1))
-    yield f"model that writes, {engine}: all loaded to the first bars", f"{median('first'):.1f} s"
-    yield f"model that writes, {engine}: a prompt of 12 tokens", f"{median('short'):.2f} s"
-    yield f"model that writes, {engine}: a token with the cache", f"{median('cached'):.3f} s"
-    yield (
-        f"model that writes, {engine}: a token without the cache",
-        f"{begun:.2f} s after 12 tokens, {ended:.2f} s after 31",
-    )
-    yield f"model that writes, {engine}: a prompt of 100 tokens", f"{median('long'):.1f} s"
-    yield f"model that writes, {engine}: memory of Python", f"{median('memory'):.0f} MB"
-    yield (
-        f"model that writes, {engine}: longest wait of the page while it writes",
-        f"{median('wait'):.0f} ms",
-    )
-    yield f"model that writes, {engine}: CPU of all this", f"{median('cpu'):.0f} s"
+
+def _describe_runs(
+    engine: str, runs: list[dict[str, tuple[float, float]]]
+) -> Iterator[tuple[str, str]]:
+    for name, what in ROWS.items():
+        value, used = (statistics.median(run[name][n] for run in runs) for n in (0, 1))
+        text = f"{value:.0f} MB" if name == "memory" else f"{value:.3f} s"
+        if name not in ("memory", "wait", "later"):
+            text += f", {used:.2f} s of the processor"
+        yield f"model that writes, {engine}: {what}", text
 
 
 def _cpu_seconds() -> float:

@@ -269,3 +269,21 @@ def test_a_worker_that_is_gone_is_noticed(visit: Visit) -> None:
     tab.evaluate("document.querySelector('iframe').remove()")
     wait_for(tab, words("en")["killed"])
     assert tab.locator(".next-own textarea").count() == 0
+
+
+@each_language
+def test_where_there_is_no_room_nothing_is_kept(lang: str, visit: Visit, address: str) -> None:
+    """The model is loaded all the same; the worker waits for ever."""
+    tab = visit(make_path(lang, "next-word"), service_workers="block")
+    tab.set_default_timeout(PATIENCE)
+    quota = {"origin": "/".join(address.split("/")[:3]), "quotaSize": 1_000_000}
+    tab.context.new_cdp_session(tab).send("Storage.overrideQuotaForOrigin", quota)
+    script = {"body": STUB % "{}", "content_type": "text/javascript"}
+    tab.route("**/live/worker.js", lambda route: route.fulfill(**script))
+    tab.evaluate("document.querySelector('.next-token').scrollIntoView()")
+    tab.wait_for_selector(".next-live button")
+    tab.locator(".next-live [type=checkbox]").check()
+    tab.locator(".next-live button").first.click()
+    tab.locator(".next-live").get_by_text(words(lang)["full"]).wait_for()
+    assert tab.locator(".next-live progress").count() == 1
+    assert not tab.evaluate("caches.keys()")

@@ -295,13 +295,16 @@ def test_a_part_is_taken_out(kind: str, loaded: Any, parameters: Any) -> None:
             assert other != head
             runs = [{"cut": take(layer, one, kind)} for one in (head, other)]
         assert len(heading) == 2 + len(runs)
+        whole = run_in_torch(ids, parameters)[0][-1].topk(10).indices.tolist()
         for n, options in enumerate([{}, *runs]):
-            logits, _ = run_in_torch(ids, parameters, **options)
-            ten = logits[-1].softmax(-1).topk(10).values
-            shares = [float(row[1 + n].rstrip("%")) for row in found if row[1 + n].endswith("%")]
-            assert shares
-            for share in shares:
-                assert min(abs(100 * ten - share)) < 0.12
+            probabilities = run_in_torch(ids, parameters, **options)[0][-1].softmax(-1)
+            ten = probabilities.topk(10).indices.tolist()
+            for i, row in zip(whole, found, strict=True):
+                if i in ten:
+                    share = 100 * probabilities[i].item()
+                    assert float(row[1 + n].rstrip("%")) == pytest.approx(share, abs=0.12)
+                else:
+                    assert row[1 + n] == words("en")["below"]
 
 
 def take(layer: int, head: int, kind: str) -> Any:

@@ -25,7 +25,7 @@ export class ModelOffer {
 
   makeOffer() {
     const { words } = this;
-    const load = () => this.load();
+    const load = () => this.model.load(this.keep.checked);
     this.button = makeButton("md-button", fillTemplate(words.load, words.megabytes), load);
     const note = fillTemplate(words.loadNote, words.megabytes);
     const label = element("label", {}, this.keep, " ", fillTemplate(words.keep, words.kept));
@@ -43,21 +43,15 @@ export class ModelOffer {
     return element("p", { class: "next-buttons" }, this.progress, this.detail, cancel);
   }
 
-  async load() {
-    const isRoom = !this.keep.checked || (await this.model.findRoom()) > this.words.kept * 1e6;
-    this.model.load(this.keep.checked && isRoom);
-    if (!isRoom) this.showKept(true);
-  }
-
   /* What stays in the browser, or why nothing does. */
-  async showKept(isFull = this.model.isFull) {
+  async showKept() {
     const { words, model } = this;
     const count = await model.countKept();
     const remove = makeButton("md-button", words.remove, () => model.removeKept());
     const isWhole = count >= words.parts.length;
     const text = fillTemplate(isWhole ? words.keptAll : words.keptSome, words.kept);
     if (count) this.kept.replaceChildren(text, " ", remove);
-    else this.kept.textContent = isFull ? words.full : "";
+    else this.kept.textContent = model.isFull ? words.full : "";
   }
 
   update() {

@@ -124,12 +124,6 @@ class Model extends EventTarget {
     return countKept(this.address);
   }
 
-  /* How many bytes the browser still has room for, if it says that. */
-  async findRoom() {
-    const { quota, usage } = (await navigator.storage?.estimate?.()) ?? {};
-    return quota ? quota - usage : Number.POSITIVE_INFINITY;
-  }
-
   async removeKept() {
     await removeKept(this.address);
     this.dispatchEvent(new Event("kept"));

@@ -159,6 +159,8 @@ def trace(
     p = tensors(operation)
 
     def norm(x: torch.Tensor, name: str) -> torch.Tensor:
+        if part == "LayerNorm":
+            return torch.nn.functional.layer_norm(x, (8,), p[name], eps=1e-5)
         return torch.nn.functional.rms_norm(x, (8,), p[name], eps=1e-6)
 
     def turned(x: torch.Tensor) -> torch.Tensor:
@@ -186,6 +188,7 @@ def trace(
     y = norm(z, "post_attention_layernorm")
     gate = y @ p["gate_proj"].T
     hidden = gate * torch.sigmoid(gate) * (y @ p["up_proj"].T)
+    hidden = torch.relu(gate) if part == "ReLU" else hidden
     out = z + hidden @ p["down_proj"].T
     s |= {"turned q": q, "turned k": k, "scores": scores[:, 0], "weights": weights[:, 0]}
     logits = norm(out, "norm") @ p["lm_head"].T
@@ -480,6 +483,22 @@ def solve(operation: str, task: Iterable[str], right: str, **settings: Any) -> b
             return False
         symbols.append(symbol)
     return True
+
+
+def test_other_norm_and_network(chapter: Page) -> None:
+    """Counted in torch: all parts as they were trained, LayerNorm, and ReLU."""
+    wanted = [
+        [
+            sum(solve(op, task, right, part=part) for task, right in TASKS[op].items())
+            for op in NAMES
+        ]
+        for part in ("nothing", "LayerNorm", "ReLU")
+    ]
+    found = [list(row.values())[1:] for row in chapter.table("our-parts")]
+    assert [[int(cell) for cell in row] for row in found] == wanted
+    logits = trace("-", list("7-3="), part="LayerNorm")["logits"]
+    said = [SYMBOLS[int(logits.argmax())], *(str(row[1]) for row in wanted[1:])]
+    assert chapter.values("parts")[1:4] == said
 
 
 def test_a_heads_mean_instead_of_it(chapter: Page) -> None:

@@ -248,7 +248,7 @@ from attention_docs.multi_head import join_heads, split_heads
 from attention_docs.real_models import SYMBOLS, encode_symbols
 from attention_docs.softmax import softmax
 from attention_docs.text import TextFile
-from attention_docs.transformer_block import embed, rms_norm, silu, swiglu
+from attention_docs.transformer_block import embed, layer_norm, relu, rms_norm, silu, swiglu
 
 DIGITS = range(10)
 TASKS = {
@@ -282,30 +282,30 @@ table(
 
 
 # --8<-- [start:reader]
-def read(ids, W, places=None, mask=None):
+def read(ids, W, places=None, mask=None, norm=rms_norm, network=swiglu):
     """Logits of what comes after each token, and the steps to them."""
     n = ids.shape[-1]
     places = np.arange(float(n)) if places is None else places
     x = embed(ids, W["embed_tokens"])
-    y = rms_norm(x, W["input_layernorm"])
+    y = norm(x, W["input_layernorm"])
     q, k, v = (split_heads(y @ W[f"{which}_proj"], 2) for which in "qkv")
     # of the four components of a head, 1 turns with 3, and 2 with 4
     q, k = (rope(one, places, pairing="half-split") for one in (q, k))
     o, a = attention(q, k, v, causal_mask(n) if mask is None else mask)
     z = x + join_heads(o) @ W["o_proj"]
-    y = rms_norm(z, W["post_attention_layernorm"])
-    out = z + swiglu(y, W["gate_proj"], W["up_proj"], W["down_proj"])
-    logits = rms_norm(out, W["norm"]) @ W["lm_head"]
+    y = norm(z, W["post_attention_layernorm"])
+    out = z + network(y, W["gate_proj"], W["up_proj"], W["down_proj"])
+    logits = norm(out, W["norm"]) @ W["lm_head"]
     steps = {"x": x, "q": q, "k": k, "v": v, "a": a, "o": o, "z": z, "out": out}
     return logits, steps
 
 
-def write(tasks, W, places=None, front=""):
+def write(tasks, W, places=None, front="", **parts):
     """What it writes after each task: the likeliest token, until the end."""
     ids = np.array([encode_symbols(front + task) for task in tasks])
     start, places = ids.shape[1], np.arange(32.0) if places is None else places
     for n in range(start, start + 6):
-        logits, _ = read(ids, W, places[:n])
+        logits, _ = read(ids, W, places[:n], **parts)
         ids = np.append(ids, logits[:, -1:].argmax(axis=-1), axis=1)
     written = ([SYMBOLS[i] for i in row[start:]] for row in ids)
     return ["".join(takewhile("</s>".__ne__, symbols)) for symbols in written]
@@ -335,6 +335,25 @@ table(
     index=["right answers", "tasks"],
 )
 # --8<-- [end:right]
+
+
+# --8<-- [start:our-parts]
+def our_network(y, W_gate, _, W_down):
+    """A feed-forward network with ReLU, of two of the three matrices."""
+    return relu(y @ W_gate) @ W_down
+
+
+known_parts = {
+    "RMSNorm and SwiGLU": {},
+    "LayerNorm instead of RMSNorm": {"norm": layer_norm},
+    "ReLU instead of SwiGLU": {"network": our_network},
+}
+still_right, differences = [], []
+for parts in known_parts.values():
+    still_right.append([sum(list_right(sign, W, **parts)) for sign, W in MODELS.items()])
+    differences += write(["7-3="], MODELS["-"], **parts)
+table(still_right, columns=list(SIGNS.values()), index=list(known_parts))
+# --8<-- [end:our-parts]
 
 # --8<-- [start:torch]
 import torch

@@ -335,6 +335,26 @@ def test_the_best_of_many(chapter: Page) -> None:
         assert float(row["best of the others"]) <= float(row["best policy"])
 
 
+def test_three_texts(chapter: Page) -> None:
+    """The probabilities in fractions, by hand; rewards 0, ln 3, ln 3 and β = 1."""
+    half, third, sixth = Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)
+    products = [half * 1, third * 3, sixth * 3]
+    best = [one / sum(products) for one in products]
+    assert best == [Fraction(1, 4), half, Fraction(1, 4)]
+    ln2, ln3 = mpmath.log(2), mpmath.log(3)
+    wanted = [  # mean reward, divergence and their difference, worked out by hand
+        ([half, third, sixth], ln3 / 2, 0),
+        (best, 3 * ln3 / 4, 3 * (ln3 - ln2) / 4 - ln2 / 4),
+        ([0, 1, 0], ln3, ln3),
+    ]
+    for row, (policy, reward, divergence) in zip(chapter.table("three-texts"), wanted, strict=True):
+        cells = [float(one) for one in list(row.values())[1:]]
+        exact = [*map(float, policy), float(reward), float(divergence), float(reward - divergence)]
+        assert cells[:3] == pytest.approx(exact[:3], abs=0.0051)
+        assert cells[3:] == pytest.approx(exact[3:], abs=0.00051)
+    assert float(chapter.values("policy")[0]) == pytest.approx(float(ln2), abs=0.00051)
+
+
 def test_a_stable_formula_stands_still(chapter: Page) -> None:
     """The right slope is -σ(0) = -1/2; the wrong one is 0."""
     wrong, right = chapter.table("mistake-still")

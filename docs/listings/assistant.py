@@ -253,6 +253,27 @@ betas = [Fraction(8) / 2**i for i in range(6)]
 slider("β", [frame(i, beta) for i, beta in enumerate(betas)], 3)
 # --8<-- [end:tilt]
 
+# --8<-- [start:three-texts]
+given, earned = np.array([1 / 2, 1 / 3, 1 / 6]), np.log([1.0, 3.0, 3.0])
+policies = {
+    "reference": given,
+    "best policy": tilted_policy(given, earned, 1.0),
+    "only text 2": np.array([0.0, 1.0, 0.0]),
+}
+kept = []
+for policy in policies.values():
+    written = policy > 0
+    ratios = np.log(policy[written] / given[written])
+    mean_reward, divergence = policy @ earned, policy[written] @ ratios
+    kept.append([*policy, mean_reward, divergence, mean_reward - divergence])
+table(
+    kept,
+    columns=["text 1", "text 2", "text 3", "mean reward", "divergence", "what is left"],
+    index=list(policies),
+    spec=3 * [".2f"] + 3 * [".3f"],
+)
+# --8<-- [end:three-texts]
+
 
 # --8<-- [start:policy-drawn]
 third = np.array([1 / 2, 1 / 4, 1 / 4])

@@ -443,8 +443,6 @@ table(
 # --8<-- [end:torch-sentence]
 
 # --8<-- [start:torch-tools]
-from attention_docs.nn import MultiHeadAttention
-
 torch.manual_seed(SEED)
 
 
@@ -481,7 +479,7 @@ def far(ours, theirs):
 # --8<-- [end:torch-tools]
 
 # --8<-- [start:torch-table]
-batch, n_q, n_k = 2, 5, 7
+batch, n_q, n_k, d_model, h = 2, 5, 7, 12, 3
 
 
 def compare(bias=True, alike=False, dtype=torch.float64, mask=None, **masks):
@@ -612,8 +610,12 @@ table(
 # --8<-- [end:grouped]
 
 # --8<-- [start:count]
+import torch
 from torch import nn
 
+from attention_docs.nn import MultiHeadAttention
+
+torch.manual_seed(SEED)
 counts, rows = {}, []
 for heads in (1, 2, 4, 8, 16, 32, 64):
     theirs = nn.MultiheadAttention(64, heads)

@@ -629,6 +629,21 @@ def test_one_number_is_moved(page: ReadPage) -> None:
     assert f"{exact[1]:.2f}" == f"{slope:.2f}"
 
 
+def test_two_routes(chapter: Page) -> None:
+    """In fractions: 2 · (1/8 - 1) through word 1 and 1 · 5/8 through word 3."""
+    slopes = [Fraction(1, 8) - 1, Fraction(5, 8)]
+    wanted = [[2, slopes[0], 2 * slopes[0]], [1, slopes[1], slopes[1]]]
+    first, second, *both = chapter.table("two-routes")
+    for row, exact in zip((first, second), wanted, strict=True):
+        assert [Fraction(cell.replace("−", "-")) for cell in list(row.values())[1:]] == exact
+    total = sum(row[2] for row in wanted)
+    assert total == Fraction(-9, 8)
+    for row in both:
+        *empty, cell = list(row.values())[1:]
+        assert empty == ["", ""]
+        assert Fraction(cell.replace("−", "-")) == total
+
+
 def test_routes_to_the_loss(chapter: Page) -> None:
     """The slope at component 1 of the last vector, by torch's autograd."""
     model, sleeps = draw_random_model(), WORDS.index("sleeps")

@@ -258,6 +258,31 @@ table(
 )
 # --8<-- [end:one-number]
 
+# --8<-- [start:two-routes]
+start = np.log([1.0, 2.0, 5.0])  # softmax: 1/8, 2/8, 5/8
+reaches = np.array([2.0, 0.0, 1.0])  # how far each logit moves with x
+at_logits = cross_entropy_gradient(start, np.array(0))  # word 1 came
+
+
+def loss_at(x):
+    """The loss when x has moved this far from where it was."""
+    return cross_entropy(start + reaches * x, np.array(0)).item()
+
+
+measured_slope = (loss_at(0.001) - loss_at(-0.001)) / 0.002
+by_route = reaches * at_logits
+table(
+    [
+        *([reaches[i], at_logits[i], by_route[i]] for i in (0, 2)),
+        [None, None, by_route.sum()],
+        [None, None, measured_slope],
+    ],
+    columns=["logit for x", "loss for the logit", "loss for x"],
+    index=["through word 1", "through word 3", "both routes", "x moved by 0.001"],
+    spec=[".0f", ".3f", ".3f"],
+)
+# --8<-- [end:two-routes]
+
 # --8<-- [start:backward]
 import torch
 

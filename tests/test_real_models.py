@@ -498,6 +498,8 @@ def test_other_norm_and_network(chapter: Page) -> None:
     assert [[int(cell) for cell in row] for row in found] == wanted
     logits = trace("-", list("7-3="), part="LayerNorm")["logits"]
     said = [SYMBOLS[int(logits.argmax())], *(str(row[1]) for row in wanted[1:])]
+    total = str(sum(len(tasks) for tasks in TASKS.values()))
+    assert chapter.values("parts")[:2] == [total, total]
     assert chapter.values("parts")[2:5] == said
 
 

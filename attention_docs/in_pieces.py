@@ -214,7 +214,7 @@ def backward_in_pieces(
 ]:
     r"""Gradients by query, key and value, with every weight computed again from one number a row.
 
-    $$A = e^{S - \lambda}, \qquad dS = A \circ (dO\, V^\top - \delta), \qquad
+    $$A = e^{S - \lambda}, \qquad dS = A \odot (dO\, V^\top - \delta), \qquad
       \delta_i = dO_i \cdot o_i, \qquad dQ = \tfrac{dS\, K}{\sqrt{d_k}}, \quad
       dK = \tfrac{dS^\top Q}{\sqrt{d_k}}, \quad dV = A^\top dO$$
 

@@ -79,7 +79,7 @@ def attention_backward(
 
     $$\begin{aligned}
       dV &= A^\top dO, \qquad dA = dO\, V^\top \\
-      dS &= A \circ (dA - \operatorname{rowsum}(dA \circ A)) \\
+      dS &= A \odot (dA - \operatorname{rowsum}(dA \odot A)) \\
       dQ &= \tfrac{1}{\sqrt{d_k}}\, dS\, K, \qquad dK = \tfrac{1}{\sqrt{d_k}}\, dS^\top Q
       \end{aligned}$$
 

@@ -820,7 +820,7 @@ def test_exercises_of_proof(chapter):
     output = sdpa(q, k, v)
     (output * by_output).sum().backward()
     short = (by_output * output.detach()).sum(-1).numpy()
-    for name in ("row sum of dA ∘ A", "row sum of dO ∘ O"):
+    for name in ("row sum of dA ⊙ A", "row sum of dO ⊙ O"):
         found = chapter.column("exercise-shorter", name)
         np.testing.assert_allclose(found, short, rtol=0, atol=5.1e-5)
     sizes = k.grad.abs().sum(0).numpy()

@@ -117,7 +117,7 @@ class Reader:
             if self.next in ("\\cdot", "\\times"):
                 self.take()
                 meaning = self.joined(meaning, dot, self.factor())
-            elif self.next == "\\circ":
+            elif self.next == "\\odot":
                 self.take()
                 meaning = self.joined(meaning, operator.mul, self.factor())
             elif self.next == "/":

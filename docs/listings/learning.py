@@ -528,8 +528,8 @@ def ends(losses):
     low, high = last[rank - 1], last[-rank]
     places = 1 if high > 0.1 else 4  # outward: one run of large steps may differ elsewhere
     low, high = floor(low * 10**places), ceil(high * 10**places)
-    interval = "–".join(number(end / 10**places, f".{places}f") for end in (low, high))
-    return int((last < 0.1).sum()), interval
+    low, high = (number(end / 10**places, f".{places}f") for end in (low, high))
+    return int((last < 0.1).sum()), f"{low}–{high}"
 
 
 SETTINGS = {  # divisor of the scores, factor of the steps of W_Q and W_K
@@ -715,7 +715,7 @@ short_sum = (by_output * outputs).sum(axis=-1)
 check("both sums agree", np.abs(long_sum - short_sum).max() < 1e-12)
 table(
     np.column_stack([long_sum, short_sum]),
-    columns=["row sum of dA ∘ A", "row sum of dO ∘ O"],
+    columns=["row sum of dA ⊙ A", "row sum of dO ⊙ O"],
     index=[f"query {i}" for i in (1, 2, 3, 4)],
     spec=".4f",
 )

@@ -36,7 +36,7 @@ ALLOWED_ATTRIBUTES = {
 APPLIED = "\u2061"  # after a function's name; Firefox sets a space there even before a bracket
 LARGE = {*"∑∏∫⋃⋂⨁⨂"}
 DOTS = {*"…⋯"}
-TIMES = {*"⋅×∘"}
+TIMES = {*"⋅×⊙"}
 SIGNS = {*"−+±"}
 OPENING = {*"([{⌊⌈⟨"}
 BREAKS = {*"=≠≈≤≥<>∈→←⇒+−"}

@@ -63,7 +63,8 @@ def _render_box(box: Passage, name: str, assembled: AssembledPage) -> str:
     link = f"[{words}]({assembled.page.slug}.md#{box.id})"
     said = f"{render_statement(box, assembled)}\n\n{link}\n{{ .result-links }}"
     file, _, theorem = name.partition(".")
-    return _fold_steps(f"**{number}** {box.title}", file, theorem, said)
+    which = f" (`{theorem}`)" if len(_names(box)) > 1 else ""  # else two folds have one title
+    return _fold_steps(f"**{number}** {box.title}{which}", file, theorem, said)
 
 
 def _fold_steps(title: str, file: str, name: str, said: str = "") -> str:

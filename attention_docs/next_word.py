@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from attention_docs.assistant import chat_text
 from attention_docs.checks import requires
+from attention_docs.generation import Cache
 from attention_docs.language_model import cross_entropy, sample, token_distribution
 from attention_docs.signatures import checked
 from attention_docs.smollm2 import (
@@ -21,10 +23,14 @@ from attention_docs.smollm2 import (
     Head,
     Run,
     SmolLM2,
+    cut_neurons,
     decode_ids,
+    encode_chat,
     encode_text,
     load_smollm2,
     mean_outputs,
+    neuron_activity,
+    neuron_writes,
     read_rows,
     run_model,
 )
@@ -191,6 +197,8 @@ class Writer:
         self.means: Mapping[Head, Float[np.ndarray, " d_v"]] = {}
         self.cut: Collection[Head] = ()
         self.skip: list[tuple[int, str]] = []
+        self.whole = model
+        self.spacing = (0.0, 1.0)
         self.clear()
 
     def clear(self) -> None:
@@ -201,11 +209,21 @@ class Writer:
         self.run: Run | None = None
         self.is_cut = False
 
-    def read(self, text: str) -> None:
-        """Begin with a text; half of a surrogate pair, which is no character, becomes �."""
+    def read(self, text: str, as_chat: bool = False) -> None:
+        """Begin with a text and the whole model; half of a surrogate pair becomes �.
+
+        As a chat it is what a user says, and what comes next is the answer. The marks of a chat are
+        marks only where the template writes them.
+        """
+        self.ids = []
+        self.change()
         self.clear()
         clean = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         ids = [START, *encode_text(clean, self.model)]
+        if as_chat:
+            before, after = chat_text([("user", "\0")]).split("\0")
+            framed = [encode_chat(part, self.model) for part in (before, after)]
+            ids = [*framed[0], *ids[1 : MAX_TOKENS - sum(map(len, framed)) + 1], *framed[1]]
         self.is_cut = len(ids) > MAX_TOKENS
         self._step(ids[:MAX_TOKENS])
 
@@ -214,20 +232,28 @@ class Writer:
         heads: Sequence[Head] = (),
         by_mean: bool = False,
         skip: Sequence[tuple[int, str]] = (),
+        neurons: Sequence[tuple[int, int]] = (),
+        spacing: tuple[float, float] = (0, 1),
     ) -> None:
-        """Take heads and parts of layers out from now on, and read the text again so.
+        """Change the model from now on, and read the text again so; nothing given is as it was.
 
         Args:
             heads: those whose output is replaced.
             by_mean: whether by their mean over `REFERENCE` rather than by 0.
             skip: as for `run_model`.
+            neurons: as for `cut_neurons`.
+            spacing: the position of the first token, and the step from one to the next: with the
+                step 0 there are no positions, with -1 they run backwards.
         """
         chosen = [(int(layer), int(head)) for layer, head in heads]
         if by_mean and chosen and not self.means:
             reference = np.array([START, *encode_text(REFERENCE, self.model)])
-            self.means = mean_outputs(reference, self.model)
+            self.means = mean_outputs(reference, self.whole)
         self.cut = {one: self.means[one] for one in chosen} if by_mean else chosen
         self.skip = [(int(layer), str(part)) for layer, part in skip]
+        out = [(int(layer), int(neuron)) for layer, neuron in neurons]
+        self.model = cut_neurons(out, self.whole) if out else self.whole
+        self.spacing = (float(spacing[0]), float(spacing[1]))
         if self.ids:
             self._read_again(self.ids)
 
@@ -266,6 +292,32 @@ class Writer:
             row += part.shape[0]
         return found
 
+    def follow(self, layer: int, neuron: int) -> tuple[list[float], list[list[int]]]:
+        """What one neuron does on the whole text, and the ids that it raises most.
+
+        Returns:
+            Its activity at each token; the ids that it raises where that is positive, and those
+            where it is negative.
+        """
+        run = self._run(self.ids, (), [*self.skip, (layer, "feed-forward")])
+        activity = neuron_activity(run, self.model, (layer, neuron))
+        raised = np.argsort(-neuron_writes((layer, neuron), self.whole), kind="stable")
+        return activity.tolist(), [raised[:COUNT].tolist(), raised[: -COUNT - 1 : -1].tolist()]
+
+    def _run(
+        self,
+        ids: list[int],
+        watch: Collection[Head],
+        skip: Collection[tuple[int, str]],
+        cache: Sequence[Cache] = (),
+    ) -> Run:
+        first, step = self.spacing
+        before = len(self.ids) if cache else 0
+        positions = first + step * np.arange(before, before + len(ids), dtype=np.float32)
+        return run_model(
+            np.array(ids), self.model, self.cut, watch, skip, cache, positions=positions
+        )
+
     def _read_again(self, ids: list[int]) -> None:
         is_cut = self.is_cut
         self.clear()
@@ -275,7 +327,7 @@ class Writer:
     def _step(self, ids: list[int]) -> None:
         before = self.run.logits[-1:] if self.run else None
         cache = self.run.cache if self.run else []
-        self.run = run_model(np.array(ids), self.model, self.cut, ALL, self.skip, cache)
+        self.run = self._run(ids, ALL, self.skip, cache)
         known, logits = ids, self.run.logits
         if before is not None:  # the first of these was predicted by the step before
             known, logits = [self.ids[-1], *ids], np.concatenate([before, logits])
@@ -304,11 +356,11 @@ def answer(writer: Writer, request: str) -> str:
     Args:
         writer: what has been read so far.
         request: `do` is "read" with a text, "append" with an id, "draw" with `uniform` and the
-            settings, "change", "map" with a head, or "guesses".
+            settings, "change", "map" with a head, "neuron" with one, or "guesses".
 
     Returns:
-        The tokens that are new, the whole text, and the likeliest next tokens; or the map, or the
-        guesses.
+        The tokens that are new, the whole text, and the likeliest next tokens; or the map, or what
+        the neuron does, or the guesses.
 
     Raises:
         ValueError: something else to do.
@@ -318,12 +370,16 @@ def answer(writer: Writer, request: str) -> str:
     if do == "map":
         weights = writer.map(asked["layer"], asked["head"])
         return json.dumps(np.round(weights.astype(float), 4).tolist())
+    if do == "neuron":
+        activity, raised = writer.follow(asked["layer"], asked["neuron"])
+        texts = [[token_text(i, writer.model) for i in ids] for ids in raised]
+        return json.dumps({"activity": activity, "raised": texts})
     if do == "guesses":
         assert writer.run, "read a text first"
         found = guess_by_layer(writer.run, writer.model)
         return json.dumps([[token_text(i, writer.model), p] for i, p in found])
     if do == "read":
-        writer.read(asked["text"])
+        writer.read(**asked)
     elif do == "change":
         writer.change(**asked)
     elif do in ("append", "draw"):

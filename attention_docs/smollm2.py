@@ -32,6 +32,9 @@ EPSILON = 1e-5
 START = 0
 """The id of `<|endoftext|>`, which stands between two texts of the training."""
 
+MARKS = re.compile(r"(<\|im_start\|>|<\|im_end\|>)")
+"""Where somebody's turn in a chat begins and ends."""
+
 Head = tuple[int, int]
 """A layer and a head in it, both counted from 0."""
 
@@ -144,6 +147,20 @@ def decode_ids(ids: Sequence[int], model: SmolLM2) -> str:
     return join_tokens([model.tokens[i] for i in ids])
 
 
+@checked
+def encode_chat(text: str, model: SmolLM2) -> list[int]:
+    """The token ids of the text of a chat, in which each mark is one token.
+
+    Args:
+        text: as `chat_text` writes it.
+        model: for its tokens and their pairs.
+    """
+    ids: list[int] = []
+    for part in MARKS.split(text):
+        ids += [model.ids[part]] if MARKS.fullmatch(part) else encode_text(part, model)
+    return ids
+
+
 # --- forward --------------------------------------------------------------------------------------
 
 
@@ -184,6 +201,7 @@ def run_model(
     cache: Sequence[Cache] = (),
     segments: Int[np.ndarray, "... n_all"] | None = None,
     patch: Mapping[tuple[int, int], Float[np.ndarray, "... d_model"]] = MappingProxyType({}),
+    positions: Float[np.ndarray, " n"] | None = None,
 ) -> Run:
     """The logits of what comes after each token, and what layers and heads computed.
 
@@ -201,14 +219,16 @@ def run_model(
             rows that hold padding or several texts.
         patch: a layer and a token, both counted from 0, and the row (..., d_model) that the layer
             leaves there instead: activation patching, where it comes from another run.
+        positions: (n,), float32, where RoPE puts these tokens, instead of one after the other; all
+            the same is no positions at all. What a token sees does not change with them.
 
     Returns:
         Logits (..., n, vocabulary) in float32, the rows after each layer, what each watched head
         computed, and the cache with these tokens.
 
     Raises:
-        ValueError: a head, a layer, a part or a token that is not there, or segments of another
-            number of tokens.
+        ValueError: a head, a layer, a part or a token that is not there, or segments or positions
+            for another number of tokens.
 
     Source:
         Touvron et al. 2023, "LLaMA", §2.2; Ainslie et al. 2023, "GQA", §2.2; for `patch` Meng et
@@ -220,6 +240,7 @@ def run_model(
     if segments is not None:
         mask = (mask & segment_mask(segments)[..., start:, :])[..., None, :, :]  # for all heads
         places = segment_positions(segments)[..., None, start:]
+    places = places if positions is None else positions
     places = places.astype(np.float32)
     x, run = embed(ids, model.table), Run(np.empty(0), [], {}, [])
     for layer, W in enumerate(model.blocks):
@@ -298,3 +319,82 @@ def mean_outputs(
         value = run.cache[layer].value[head // 3]
         found[layer, head] = (seen.weights[1:] @ value).mean(axis=0)
     return found
+
+
+# --- one neuron of a feed-forward network ---------------------------------------------------------
+
+
+@requires(
+    lambda model, neuron: (
+        f"neuron must be one of {LAYERS} layers of {len(model.blocks[0]['ffn_down'])}, got {neuron}"
+    ),
+    lambda model, neuron: (
+        neuron[0] in range(LAYERS) and neuron[1] in range(len(model.blocks[0]["ffn_down"]))
+    ),
+)
+def neuron_activity(
+    run: Run, model: SmolLM2, neuron: tuple[int, int]
+) -> Float[np.ndarray, "... n"]:
+    r"""What one neuron of SwiGLU puts out at each token, by which its row is multiplied.
+
+    $$a_i = \operatorname{SiLU}(y_i W_\text{gate})_c \, (y_i W_\text{up})_c$$
+
+    Args:
+        run: of the tokens, in which the feed-forward network of this layer was skipped, so that
+            the layer leaves what the network would have read.
+        model: as `load_smollm2` gives it.
+        neuron: a layer and a neuron c in it, both counted from 0.
+
+    Returns:
+        (..., n).
+
+    Raises:
+        ValueError: no such layer or neuron.
+
+    Source:
+        Shazeer 2020, "GLU Variants Improve Transformer", §2, equation 6.
+    """
+    layer, c = neuron
+    W = model.blocks[layer]
+    y = rms_norm(run.layers[layer], W["ffn_norm"], EPSILON)
+    gate, up = (linear(y, W[f"ffn_{one}"][:, [c]], None)[..., 0] for one in ("gate", "up"))
+    active: Float[np.ndarray, "... n"] = gate / (1 + np.exp(-gate)) * up
+    return active
+
+
+@checked
+def cut_neurons(neurons: Collection[tuple[int, int]], model: SmolLM2) -> SmolLM2:
+    """The same model, in which these neurons add nothing.
+
+    Args:
+        neurons: each a layer and a neuron in it, both counted from 0.
+        model: as `load_smollm2` gives it; it is left as it is.
+    """
+    blocks = list(model.blocks)
+    for layer in {layer for layer, _ in neurons}:
+        down = blocks[layer]["ffn_down"].copy(order="K")  # (d_ff, d_model), stored by columns
+        down[[c for at, c in neurons if at == layer]] = 0
+        blocks[layer] = {**blocks[layer], "ffn_down": down}
+    return model._replace(blocks=blocks)
+
+
+@checked
+def neuron_writes(neuron: tuple[int, int], model: SmolLM2) -> Float[np.ndarray, " vocabulary"]:
+    """How much a neuron's row raises each token, if the last norm and the table read it alone.
+
+    Args:
+        neuron: a layer and a neuron in it, both counted from 0.
+        model: as `load_smollm2` gives it.
+
+    Returns:
+        (vocabulary,), up to the positive factor of the norm; the negative of it where the neuron's
+        activity is negative.
+
+    Source:
+        Geva et al. 2022, "Transformer Feed-Forward Layers Build Predictions by Promoting Concepts
+        in the Vocabulary Space", §3.
+    """
+    layer, c = neuron
+    row = model.blocks[layer]["ffn_down"][c] * model.norm
+    raised: Float[np.ndarray, " vocabulary"] = linear(row[None], model.table.T, None)[0]
+    return raised

@@ -111,16 +111,17 @@ def spread(raw: torch.Tensor, kind: int) -> torch.Tensor:
     return torch.cat([low, (rows[:, 4:] - low) / 16], dim=1).float() * d + m
 
 
-def turned(x: torch.Tensor) -> torch.Tensor:
-    """Components 2i and 2i + 1 as one complex number."""
+def turned(x: torch.Tensor, positions: torch.Tensor | None = None) -> torch.Tensor:
+    """Components 2i and 2i + 1 as one complex number, turned by one position after the other."""
     pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
     omega = 100000.0 ** (-torch.arange(pairs.shape[-1]) / pairs.shape[-1])
-    angles = torch.outer(torch.arange(x.shape[-2]), omega)
+    at = torch.arange(x.shape[-2]) if positions is None else positions
+    angles = torch.outer(at, omega)
     return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
 
 
-def weigh(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
-    scores = turned(q) @ turned(k).transpose(-1, -2) / q.shape[-1] ** 0.5
+def weigh(q: torch.Tensor, k: torch.Tensor, positions: torch.Tensor | None = None) -> torch.Tensor:
+    scores = turned(q, positions) @ turned(k, positions).transpose(-1, -2) / q.shape[-1] ** 0.5
     future = torch.ones(q.shape[-2], q.shape[-2], dtype=torch.bool).triu(1)
     return scores.masked_fill(future, -torch.inf).softmax(dim=-1)
 
@@ -133,6 +134,7 @@ def run_in_torch(
     patch: Mapping[tuple[int, int], torch.Tensor] | None = None,
     layers: list[torch.Tensor] | None = None,
     cut_at: slice = slice(None),
+    positions: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Logits, and the weights (layer, head, ..., n, n); what each layer leaves goes to `layers`."""
     seen = []
@@ -149,7 +151,7 @@ def run_in_torch(
             for one, h in (("q", 9), ("k", 3), ("v", 3))
         )
         k, v = (one.repeat_interleave(3, dim=-3) for one in (k, v))
-        weights = weigh(q, k)
+        weights = weigh(q, k, positions)
         seen.append(weights)
         o = weights @ v
         for at, head in cut:

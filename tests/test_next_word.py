@@ -236,6 +236,72 @@ def test_any_text_is_read(text: str, count: int, is_cut: bool, writer: Writer) -
     assert (len(read["tokens"]), read["isCut"]) == (count, is_cut)
 
 
+@pytest.mark.parametrize("spacing", [(1000, 1), (0, 0), (3, -1), (0, 0.5)])
+def test_a_reader_moves_the_positions(spacing: tuple[float, float], writer: Writer) -> None:
+    """The map and the next tokens by torch, after a step with the cache too; a shift is nothing."""
+    _, p = make_small(9)
+    whole = ask(writer, "read", text="dcbmk")["next"]
+    first, step = spacing
+    moved = ask(writer, "change", spacing=spacing)
+    is_same = np.allclose(moved["next"]["nats"], whole["nats"], rtol=0, atol=1e-3)
+    assert is_same == (step == 1)
+    for _ in range(2):
+        ids = torch.tensor(writer.ids)
+        positions = torch.tensor([first + step * n for n in range(len(ids))])
+        wanted, weights = run_in_torch(ids, p, positions=positions)
+        nats = -torch.log_softmax(wanted[-1], dim=-1).topk(COUNT).values
+        np.testing.assert_allclose(moved["next"]["nats"], nats, rtol=0, atol=1e-3)
+        np.testing.assert_allclose(ask(writer, "map", layer=2, head=5), weights[2, 5], atol=3e-4)
+        moved = ask(writer, "append", id=4)
+    with pytest.raises(ValueError, match="ids and positions must share n"):
+        run_model(np.array([1, 2]), writer.whole, positions=np.ones(3, dtype=np.float32))
+
+
+def test_a_reader_follows_a_neuron(writer: Writer) -> None:
+    """Its activity, what it raises, and what comes next without it, by torch."""
+    _, p = make_small(9)
+    whole = ask(writer, "read", text="dcbm")["next"]
+    ids = torch.tensor(writer.ids)
+    found = ask(writer, "neuron", layer=21, neuron=5)
+    rows: list[torch.Tensor] = []
+    run_in_torch(ids, p, skip=[(21, "feed-forward")], layers=rows)
+    b = "blk.21."
+    y = torch.nn.functional.rms_norm(rows[21], (10,), p[f"{b}ffn_norm"], eps=1e-5)
+    gate, up = y @ p[f"{b}ffn_gate"][5], y @ p[f"{b}ffn_up"][5]
+    active = torch.nn.functional.silu(gate) * up
+    np.testing.assert_allclose(found["activity"], active, rtol=0, atol=1e-3)
+    raised = p["token_embd"] @ (p["output_norm"] * p[f"{b}ffn_down"][:, 5])
+    for texts, sign in zip(found["raised"], (1, -1), strict=True):
+        order = (sign * raised).topk(COUNT).indices
+        assert texts == [writer.model.tokens[i] for i in order]
+    cut = ask(writer, "change", neurons=[[21, 5], [21, 0]])["next"]
+    down = p[f"{b}ffn_down"].clone()
+    down[:, [0, 5]] = 0
+    wanted, _ = run_in_torch(ids, {**p, f"{b}ffn_down": down})
+    nats = -torch.log_softmax(wanted[-1], dim=-1).topk(COUNT).values
+    np.testing.assert_allclose(cut["nats"], nats, rtol=0, atol=1e-3)
+    assert cut["nats"] != whole["nats"]
+    assert ask(writer, "read", text="dcbm")["next"]["nats"] == whole["nats"]
+    with pytest.raises(ValueError, match="neuron must be one of 30 layers of 7, got \\(21, 7\\)"):
+        ask(writer, "neuron", layer=21, neuron=7)
+
+
+def test_a_reader_asks_in_a_chat(writer: Writer) -> None:
+    """The ids by hand: marks, and of the template the letters from a to k, but nothing else."""
+    tokens = [*"abcdefghijk", "<|im_start|>", "<|im_end|>"]
+    writer.whole = writer.model = writer.model._replace(
+        tokens=tokens, ids={token: i for i, token in enumerate(tokens)}
+    )
+    said = ask(writer, "read", text="dig <|im_end|>", as_chat=True)
+    system = "system You are a helpful AI assistant named SmolLM, trained by Hugging Face"
+    turns = ["<", *system, ">", "<", *"user", *"dig im_end", ">", "<", *"assistant"]
+    letters = dict(zip("abcdefghijk<>", range(13), strict=True))
+    assert [one[0] for one in said["tokens"]] == [letters[x] for x in turns if x in letters]
+    long = ask(writer, "read", text="a" * 1000, as_chat=True)
+    assert len(long["tokens"]) == MAX_TOKENS
+    assert [one[0] for one in long["tokens"][-4:]] == [11, 0, 8, 0]
+
+
 def test_no_other_request(writer: Writer) -> None:
     with pytest.raises(ValueError, match="do must be a known request, got 'fly'"):
         ask(writer, "fly")

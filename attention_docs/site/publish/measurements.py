@@ -9,7 +9,6 @@ results of the package.
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -39,11 +38,13 @@ from attention_docs.smollm2 import (
     FILE,
     HEADS,
     LAYERS,
+    MARKS,
     SHA256,
     START,
     Head,
     SmolLM2,
     decode_ids,
+    encode_chat,
     encode_text,
     load_smollm2,
     run_model,
@@ -92,7 +93,6 @@ QUESTIONS = {
 }
 """Whose whole answers are kept."""
 
-MARKS = re.compile(r"(<\|im_(?:start|end)\|>)")
 """The marks of a chat, each of which is a token; no merge makes them."""
 
 LONGEST_ANSWER = 40
@@ -366,14 +366,6 @@ def measure_answers(path: Path, model: SmolLM2) -> dict[str, Any]:
         "greedy": {one: _answer_greedily(text, model) for one, text in QUESTIONS.items()},
         "capitals": capitals,
     }
-
-
-def encode_chat(text: str, model: SmolLM2) -> list[int]:
-    """The token ids of the text of a chat."""
-    ids: list[int] = []
-    for part in MARKS.split(text):
-        ids += [model.ids[part]] if MARKS.fullmatch(part) else encode_text(part, model)
-    return ids
 
 
 def _ask(country: str) -> str:

@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from attention_docs.multi_head import linear
 from attention_docs.next_word import token_text
 from attention_docs.smollm2 import (
-    EPSILON,
     FILE,
     SHA256,
     SmolLM2,
+    cut_neurons,
     encode_text,
+    neuron_activity,
+    neuron_writes,
     run_model,
 )
 from attention_docs.softmax import softmax
-from attention_docs.transformer_block import rms_norm
 
 NEURON = (19, 209)
 """A layer and a neuron in it, both counted from 0.
@@ -60,8 +60,7 @@ RAISED, DRAWN = 12, 10
 def measure_neuron(model: SmolLM2) -> dict[str, Any]:
     """All of it, for the file that the package keeps."""
     layer, neuron = NEURON
-    row = -model.blocks[layer]["ffn_down"][neuron]
-    raised = np.argsort(-(row * model.norm) @ model.table.T)[:RAISED]
+    raised = np.argsort(neuron_writes(NEURON, model))[:RAISED]  # with the sign turned round
     width = len(model.blocks[layer]["ffn_down"])
     drawn = np.random.default_rng(0).permutation(np.delete(np.arange(width), neuron))[:DRAWN]
     texts = [_measure_text(text, due, drawn.tolist(), model) for text, due in TEXTS]
@@ -83,32 +82,21 @@ def _measure_text(text: str, due: bool, drawn: Sequence[int], model: SmolLM2) ->
         "text": text,
         "due": due,
         "tokens": [token_text(int(i), model) for i in ids],
-        "activity": np.round(measure_activity(text, model).astype(float), 2).tolist(),
+        "activity": np.round(_measure_activity(text, model).astype(float), 2).tolist(),
         "months": _measure_months(text, model),
     }
     cuts = [NEURON[1], *(drawn if due else ())]
-    measured["cut"], *others = [_measure_months(text, cut_neuron(one, model)) for one in cuts]
+    models = (cut_neurons([(NEURON[0], one)], model) for one in cuts)
+    measured["cut"], *others = [_measure_months(text, one) for one in models]
     return measured | {"others cut": others}
 
 
-def measure_activity(text: str, model: SmolLM2) -> Float[np.ndarray, " n"]:
+def _measure_activity(text: str, model: SmolLM2) -> Float[np.ndarray, " n"]:
     """The negative of what the neuron puts out at each token."""
-    layer, neuron = NEURON
-    run = run_model(np.array(encode_text(text, model)), model, skip=[(layer, "feed-forward")])
-    weights = model.blocks[layer]
-    y = rms_norm(run.layers[layer], weights["ffn_norm"], EPSILON)
-    gate, up = (linear(y, weights[f"ffn_{one}"][:, [neuron]], None)[:, 0] for one in ("gate", "up"))
-    active: Float[np.ndarray, " n"] = -gate / (1 + np.exp(-gate)) * up
+    ids = np.array(encode_text(text, model))
+    run = run_model(ids, model, skip=[(NEURON[0], "feed-forward")])
+    active: Float[np.ndarray, " n"] = -neuron_activity(run, model, NEURON)
     return active
-
-
-def cut_neuron(neuron: int, model: SmolLM2) -> SmolLM2:
-    """The same model, in which this neuron of the layer adds nothing."""
-    blocks = list(model.blocks)
-    down = blocks[NEURON[0]]["ffn_down"].copy()
-    down[neuron] = 0
-    blocks[NEURON[0]] = {**blocks[NEURON[0]], "ffn_down": down}
-    return model._replace(blocks=blocks)
 
 
 def _measure_months(text: str, model: SmolLM2) -> float:

@@ -273,7 +273,7 @@ class Writer:
     ) -> int:
         """A next token, drawn as `token_distribution` and `sample` say."""
         p = token_distribution(self.last.astype(np.float64), temperature, top_k, top_p)
-        return int(sample(p, np.array(uniform)))
+        return int(sample(p, np.array(float(uniform))))
 
     @property
     def last(self) -> Float[np.ndarray, " vocabulary"]:
@@ -372,8 +372,8 @@ def answer(writer: Writer, request: str) -> str:
         return json.dumps(np.round(weights.astype(float), 4).tolist())
     if do == "neuron":
         activity, raised = writer.follow(asked["layer"], asked["neuron"])
-        texts = [[token_text(i, writer.model) for i in ids] for ids in raised]
-        return json.dumps({"activity": activity, "raised": texts})
+        tokens_of = [[token_text(i, writer.model) for i in ids] for ids in raised]
+        return json.dumps({"activity": activity, "raised": tokens_of})
     if do == "guesses":
         assert writer.run, "read a text first"
         found = guess_by_layer(writer.run, writer.model)

@@ -154,6 +154,7 @@ class Build(Content):
                 self.written[0],
                 lang in self.partial,
                 self.target.minilm,
+                self.target.smollm2,
             )
             for lang, pages in self.pages.items()
         }

@@ -314,25 +314,30 @@ function loadFilms() {
   document.head.append(script);
 }
 
-// A real model goes on with a beginning: loaded when it comes near, or when the address asks for it.
-function loadBeginnings() {
-  const beginnings = document.querySelector("p.next-token");
-  if (words.next && beginnings && !isFile) {
+// Places for a real model: what shows it is loaded when one comes near, or when the address asks for it.
+function loadPanels() {
+  if (location.protocol === "file:") return; // from there no module comes
+  for (const [name, mark, script] of [
+    ["next", "next-token", "next.js"],
+    ["model", "model-panel", "model-panel.js"],
+  ]) {
+    const place = document.querySelector(`p.${mark}`);
+    if (!words[name] || !place) continue;
     const near = new IntersectionObserver(
       async (seen) => {
         if (!seen.some((one) => one.isIntersecting)) return;
         near.disconnect();
         try {
-          const { start } = await import(new URL("live/next.js", own));
-          await start(beginnings);
+          const { start } = await import(new URL(`live/${script}`, own));
+          await start(place);
         } catch {
-          /* the likeliest tokens of one beginning stand there as text */
+          /* a sentence stands there as text */
         }
       },
       { rootMargin: document.getElementById("index") ? "0px" : "400px" }, // the first view is light
     );
-    near.observe(beginnings);
-    if (location.hash.startsWith("#next=")) beginnings.scrollIntoView();
+    near.observe(place);
+    if (location.hash.startsWith(`#${name}=`)) place.scrollIntoView();
   }
 }
 
@@ -634,7 +639,7 @@ if (live) {
 }
 loadInstruments();
 loadFilms();
-loadBeginnings();
+loadPanels();
 offerSentence();
 judgeAnswers();
 beginReview();

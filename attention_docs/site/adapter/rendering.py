@@ -36,6 +36,7 @@ from attention_docs.site.render import blocks, untranslated
 from attention_docs.site.render.cards import read_glyph
 from attention_docs.site.render.cite import read_citation, render_cite_fold
 from attention_docs.site.render.complete import complete_html
+from attention_docs.site.render.model_panel import describe_panel
 from attention_docs.site.render.sentence import EXAMPLES
 
 
@@ -165,29 +166,33 @@ def _describe_script(state: BuildState, published: PublishedPage) -> dict[str, A
         places = {name: make_relative(f"{path}/", published.url) for name, path in folders.items()}
         found["sentence"] = {**shown, **places, "broken": words["live"]["broken"]}
         found["sentence"]["megabytes"] = live_pages.count_megabytes(state.build.cache)
+    lang = published.page.lang.split("-")[0]
     if published.page.asks_for("next-token"):
         found["next"] = {
             **words["next"],
             **{name: dict(words["next"][name]) for name in ("kinds", "times")},
-            **_describe_writer(state, published),
+            "data": make_relative(live_pages.BEGINNINGS.format(lang), published.url),
+            "reference": REFERENCE,
+            "broken": words["live"]["broken"],
+            **_find_writer(state, published),
+        }
+    if (request := published.page.find_request("model")) and state.build.target.smollm2:
+        found["model"] = {
+            **describe_panel(request.name, words),
+            **_find_writer(state, published),
         }
     return found
 
 
-def _describe_writer(state: BuildState, published: PublishedPage) -> dict[str, Any]:
-    """What was measured of the model that writes, and where its files are, if the site has them."""
-    lang = published.page.lang.split("-")[0]
-    found: dict[str, Any] = {
-        "data": make_relative(live_pages.BEGINNINGS.format(lang), published.url)
-    }
-    if state.build.target.smollm2:
-        folders = {"folder": live_pages.FOLDER, "model": live_pages.WRITER_FOLDER}
-        found |= {name: make_relative(f"{path}/", published.url) for name, path in folders.items()}
-        live = state.build.read_locale(published.page.lang)["site"]["live"]
-        found |= {"parts": live_pages.list_parts(), "broken": live["broken"]}
-        found |= {"kept": round(models.BYTES / 1e6), "reference": REFERENCE}
-        found["megabytes"] = live_pages.count_megabytes(state.build.cache, models.SMOLLM2)
-    return found
+def _find_writer(state: BuildState, published: PublishedPage) -> dict[str, Any]:
+    """Where the files of the model that writes are, if the site has them."""
+    if not state.build.target.smollm2:
+        return {}
+    folders = {"folder": live_pages.FOLDER, "model": live_pages.WRITER_FOLDER}
+    places = {name: make_relative(f"{path}/", published.url) for name, path in folders.items()}
+    size = live_pages.count_megabytes(state.build.cache, models.SMOLLM2)
+    kept = round(models.BYTES / 1e6)
+    return {**places, "parts": live_pages.list_parts(), "megabytes": size, "kept": kept}
 
 
 def write_page(state: BuildState, page: Page, known: PageState, html: str, stage: Path) -> str:

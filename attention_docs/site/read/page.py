@@ -166,7 +166,12 @@ class Page:
 
     def asks_for(self, kind: str) -> bool:
         """Whether the page asks for a part of this kind."""
-        return any(isinstance(piece, Request) and piece.kind == kind for piece in self.pieces)
+        return self.find_request(kind) is not None
+
+    def find_request(self, kind: str) -> Request | None:
+        """The first part of this kind that the page asks for."""
+        asked = (piece for piece in self.pieces if isinstance(piece, Request))
+        return next((one for one in asked if one.kind == kind), None)
 
     @property
     def passages(self) -> list[Passage]:

@@ -14,7 +14,7 @@ SETTING = re.compile(r"^ {4,}(?P<name>\w+): *(?P<value>.*?) *$")
 ATTRIBUTES = re.compile(r"^\s*\{:? ?[.#][^{}]*\}\s*$")
 REFERENCE = re.compile(r"^::: (?P<name>[\w.]+)\s*$")
 # Requests that need no other page's text.
-NAVIGATED = frozenset({"builds-on", "coq", "next", "next-token", "sentence"})
+NAVIGATED = frozenset({"builds-on", "coq", "model", "next", "next-token", "sentence"})
 REQUESTED = (
     *("filter", "gallery", "works", "reports", "results", "notes", "cards", "review", "questions"),
     *("inventory", "proofs", "teaching", "trust"),

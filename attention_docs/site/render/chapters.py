@@ -40,6 +40,7 @@ class Chapters:
     first: str = "en"
     partial: bool = False
     offers_sentence: bool = False  # whether the site serves the model that reads one
+    offers_model: bool = False  # whether it serves the model that writes
     lists: dict[str, list[Record]] = field(default_factory=dict)
 
     def find_page(self, slug: str) -> Page:

@@ -6,7 +6,8 @@ inventory: take -->` and `<!-- filter -->` stand for parts that are made from th
 four lists in `docs/`: `mistakes.toml`, `notes.toml`, `questions.toml` and `teaching.toml`. `<!--
 cards: part-1 -->`, `<!-- builds-on -->` and `<!-- next -->` are made from the navigation. `<!--
 sentence -->` is where a reader's own sentence is read, `<!-- next-token -->` where a model goes on
-with a beginning. `<!-- proofs -->` is every proof step by step, `<!-- trust -->` which results have
+with a beginning, `<!-- model: masking -->` where it does what a chapter is about on a reader's own
+text. `<!-- proofs -->` is every proof step by step, `<!-- trust -->` which results have
 one and why not the others, `<!-- coq: square -->` what Coq reads for each line of the derivation
 above it, and `<!-- coq -->` the switch that shows those lines. Code, outputs, titles and sources
 come from the chapters: nothing is written twice. Any other comment is left alone.
@@ -20,6 +21,7 @@ from attention_docs.site.render import (
     citations,
     inventory,
     mistakes,
+    model_panel,
     navigation,
     next_token,
     notes,
@@ -70,6 +72,8 @@ def expand_request(request: Request, chapters: Chapters, slug: str = "") -> str 
             return navigation.list_prerequisites(slug, chapters)
         case "sentence":
             return sentence.offer_sentence(chapters)
+        case "model":
+            return model_panel.offer_panel(request.name, chapters)
         case "next-token":
             return next_token.offer_next_token(chapters)
         case "next":

@@ -68,7 +68,8 @@ class Model extends EventTarget {
     this.guest = null;
     const left = [this.asked, ...this.waiting];
     Object.assign(this, { asked: null, waiting: [] });
-    this.tell("idle", reason, detail.trim().split("\n").at(-1));
+    const lines = detail.split("\n").filter((line) => line.trim() && !/^\s+at |@blob:/.test(line));
+    this.tell("idle", reason, lines.at(-1) ?? "");
     for (const one of left) one?.resolve(null);
   }
 

@@ -1,0 +1,37 @@
+"""Where the real model does what a chapter is about on a reader's own text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.render.chapters import Chapters
+
+MARK = "model-panel"
+"""The class by which docs/assets/site.js finds the place."""
+
+SHARED = (
+    *("load", "cancel", "cancelled", "loading", "amount", "seconds", "starting"),
+    *("keep", "keptAll", "keptSome", "remove", "full", "lost", "killed"),
+    *("opening", "own", "read", "reading", "empty", "cut", "id"),
+    *("token", "whole", "without", "control", "below"),
+)
+"""The words that every panel takes from those of the first one."""
+
+
+def offer_panel(view: str, chapters: Chapters) -> str:
+    """What stands there without a script, or that the model is missing, as Markdown."""
+    words = chapters.locale["site"]
+    if view not in words["model"]:
+        raise Failure("", 1, f'there is no panel "{view}" of the model')
+    if not chapters.offers_model:
+        return f"{words['next']['missing']}"
+    return f"{words['model']['script']}\n{{ .{MARK} }}"
+
+
+def describe_panel(view: str, words: Mapping[str, Any]) -> dict[str, Any]:
+    """What the script of a panel says, out of the words of the site."""
+    common = {name: text for name, text in words["model"].items() if isinstance(text, str)}
+    shared = {name: words["next"][name] for name in SHARED}
+    return {**shared, **common, **words["model"][view], "view": view}

@@ -1,0 +1,462 @@
+/* A panel of a chapter, in which the model that writes does on the reader's own text what the chapter has
+   derived. All panels are one: a text, its tokens, a few fields, and what a view of VIEWS asks of the
+   model and draws of the answers. What is computed is in attention_docs/next_word.py. */
+import { addStyles, element, fillTemplate, makeButton } from "./dom.js";
+import { ModelOffer } from "./model-offer.js";
+import {
+  chooseBelow,
+  compareTable,
+  drawOther,
+  drawTimes,
+  HEADS,
+  LAYERS,
+  LONGEST,
+  listLooks,
+  paintMap,
+  toShare,
+} from "./model-parts.js";
+import { showToken } from "./next-bars.js";
+
+const words = JSON.parse(document.getElementById("__words").textContent).model;
+const TROPHY = "The trophy doesn't fit into the brown suitcase because it";
+const COUNT = 20; // tokens that are written with the cache and without
+const NEURONS = 1536; // of a layer
+
+/* Put the panel in place of a paragraph. */
+export async function start(place) {
+  await addStyles("next.css");
+  place.replaceWith(new Panel(VIEWS[words.view]).element);
+}
+
+class Panel {
+  constructor(view) {
+    this.view = view;
+    this.turn = 0;
+    this.status = element("p", { class: "next-note", role: "status" });
+    this.own = element("div", { class: "next-own" });
+    this.offer = new ModelOffer(
+      words,
+      () => this.begin(),
+      () => this.own.replaceChildren(),
+    );
+    const name = {
+      class: "next-token model-panel",
+      "aria-label": words.title,
+      "data-view": words.view,
+    };
+    const title = element("p", {}, element("strong", {}, words.title));
+    this.element = element("section", name, title, this.offer.element, this.own);
+  }
+
+  begin() {
+    this.field = element("textarea", { rows: 2, spellcheck: "false" });
+    this.field.value = this.view.text;
+    this.tokens = element("div", { class: "next-read", translate: "no" });
+    this.values = {};
+    const fields = Object.entries(this.view.fields ?? {}).map((one) => this.makeField(...one));
+    const actions = (this.view.actions ?? []).map(([word, press]) =>
+      makeButton("md-button", words[word], () => press(this)),
+    );
+    this.shown = element("div", { class: "next-shown" });
+    this.own.replaceChildren(
+      element("label", { class: "next-choose" }, element("span", {}, words.own), this.field),
+      element(
+        "p",
+        { class: "next-buttons" },
+        makeButton("md-button", words.read, () => this.read()),
+      ),
+      this.tokens,
+      element("p", { class: "next-tools" }, ...fields, ...actions),
+      this.status,
+      this.shown,
+    );
+    this.read();
+  }
+
+  /* A number that the reader chooses; `first` is where it stands at the beginning. */
+  makeField(name, [first, size]) {
+    const change = () => this.view.actions || this.update(); // where nothing is to be pressed for it
+    const input = size
+      ? chooseBelow(size, change)
+      : element("input", { type: "number", step: "any", onchange: change });
+    input.value = first;
+    this.values[name] = input;
+    return element("label", {}, words[name], " ", input);
+  }
+
+  get(name) {
+    return Number(this.values[name].value);
+  }
+
+  async ask(request) {
+    const answer = await this.offer.model.ask(words.view, request);
+    this.seconds = answer?.seconds;
+    return answer?.said ?? null;
+  }
+
+  /* The map of the chosen head. */
+  map(head = this.get("headNumber")) {
+    return this.ask({ do: "map", layer: this.get("layer"), head });
+  }
+
+  /* --- the text */
+
+  async read() {
+    const text = this.field.value;
+    if (!text.trim()) {
+      this.status.textContent = words.empty;
+      this.field.focus();
+      return;
+    }
+    this.status.textContent = words.reading;
+    this.turn += 1;
+    const { turn } = this;
+    const said = await this.ask({ do: "read", text: text.slice(0, LONGEST) });
+    if (!said || turn !== this.turn) return;
+    Object.assign(this, { list: said.tokens, node: said.next, isCut: said.isCut });
+    this.row = Math.min(this.view.row ?? Number.POSITIVE_INFINITY, this.list.length - 1);
+    this.tokens.replaceChildren(...this.list.map((token, n) => this.makeToken(token, n)));
+    this.mark();
+    this.data = null;
+    this.shown.replaceChildren();
+    if (this.view.waits) this.status.textContent = "";
+    else this.update();
+  }
+
+  makeToken([id, text], n) {
+    const select = () => {
+      this.row = n;
+      this.mark();
+      if (this.data) this.draw();
+    };
+    const title = fillTemplate(words.id, id);
+    return element("button", { type: "button", onclick: select, title }, showToken(text));
+  }
+
+  mark() {
+    [...this.tokens.children].forEach((one, n) => {
+      one.classList.toggle("chosen", n === this.row);
+      one.setAttribute("aria-pressed", n === this.row);
+    });
+  }
+
+  word(n = this.row) {
+    return showToken(this.list[n][1]);
+  }
+
+  /* --- what the view makes of it */
+
+  async update() {
+    if (!this.list) return;
+    this.turn += 1;
+    const { turn } = this;
+    this.data = null;
+    this.status.textContent = words.reading;
+    const data = await this.view.load(this, () => turn === this.turn);
+    if (!data || turn !== this.turn) return;
+    this.data = data;
+    this.status.textContent = this.isCut ? fillTemplate(words.cut, this.list.length) : "";
+    this.draw();
+  }
+
+  draw() {
+    this.shown.replaceChildren(...this.view.draw(this, this.data));
+    for (const canvas of this.shown.querySelectorAll("canvas")) canvas.paint?.();
+  }
+
+  /* What comes next once the model is changed in one way after another, or null. */
+  async compare(changes, isWanted, more = () => null) {
+    const found = [];
+    for (const change of changes) {
+      const said = isWanted() && (await this.ask({ do: "change", ...change }));
+      if (!said) return null;
+      found.push({ node: said.next, more: await more() });
+    }
+    return found;
+  }
+}
+
+/* --- what several views draw */
+
+const say = (word, parts) => element("p", {}, fillTemplate(words[word], parts));
+
+/* A map, painted once it stands on the page and has its colour. */
+function makeMap(map, label) {
+  const canvas = element("canvas", { class: "next-map", role: "img", "aria-label": label });
+  canvas.paint = () => paintMap(canvas, map);
+  return canvas;
+}
+
+/* A map with its name above and, in words, where the pressed token looks. */
+function makeNamedMap(panel, name, map) {
+  const looks = fillTemplate(words.looks, {
+    word: panel.word(),
+    list: listLooks(map[panel.row], panel.list, 2),
+  });
+  const caption = element("figcaption", {}, element("b", {}, name), ` ${looks}`);
+  return element("figure", { class: "next-named" }, makeMap(map, `${name} ${looks}`), caption);
+}
+
+/* Tokens with a number each, and a colour as strong as the number is large. */
+function makeChips(panel, numbers, most, text) {
+  const chips = numbers.map((number, n) => {
+    const chip = element("span", { class: "next-look", translate: "no" }, panel.word(n));
+    chip.append(element("small", {}, text(number, n)));
+    chip.style.setProperty("--weight", `${Math.min(100, (100 * Math.abs(number)) / most)}%`);
+    return chip;
+  });
+  return element("p", { class: "next-looks" }, ...chips);
+}
+
+/* The ten likeliest as bars. */
+function makeBars(name, node) {
+  const items = node.texts.map((text, n) => {
+    const bar = element("i", {});
+    bar.style.width = toShare(node.nats[n]);
+    return element(
+      "li",
+      {},
+      element("span", { class: "next-token-text", translate: "no" }, showToken(text)),
+      element("span", { class: "next-track" }, bar),
+      element("b", {}, toShare(node.nats[n])),
+    );
+  });
+  const list = element("ol", { class: "next-bars" }, ...items);
+  return element("div", {}, element("p", {}, element("strong", {}, name)), list);
+}
+
+const signed = (number) => number.toFixed(2).replace("-", "−");
+
+const sideBySide = (...inner) => element("div", { class: "next-sides" }, ...inner);
+
+/* The largest difference of two arrays of arrays. */
+const farthest = (one, two) =>
+  Math.max(...one.flatMap((row, i) => row.map((number, j) => Math.abs(number - two[i][j]))));
+
+/* --- the views */
+
+const VIEWS = {
+  masking: {
+    text: `${TROPHY} is too large.`,
+    row: 12, // of “it”
+    fields: { layer: [13, LAYERS], headNumber: [8, HEADS] },
+    load: (panel) => panel.map(),
+    draw(panel, map) {
+      const { row, list } = panel;
+      const hidden = list.length - 1 - row;
+      return [
+        say("sees", { word: panel.word(), n: row + 1, all: list.length, hidden }),
+        makeChips(panel, map[row], 1, (weight, j) => (j > row ? "–" : weight.toFixed(2))),
+        makeMap(map, listLooks(map[row], list)),
+        say("map"),
+      ];
+    },
+  },
+
+  "multi-head": {
+    text: TROPHY,
+    fields: { layer: [13, LAYERS] },
+    async load(panel, isWanted) {
+      const maps = [];
+      for (let head = 0; head < HEADS && isWanted(); head += 1) maps.push(await panel.map(head));
+      return maps.includes(null) ? null : maps;
+    },
+    draw(panel, maps) {
+      const layer = panel.get("layer");
+      const figures = maps.map((map, head) => makeNamedMap(panel, `${layer}.${head}`, map));
+      const row = (map) => map[panel.row];
+      const mean = row(maps[0]).map((_, j) => {
+        return maps.reduce((sum, map) => sum + row(map)[j], 0) / HEADS;
+      });
+      return [
+        element("div", { class: "next-nine" }, ...figures),
+        say("average", { word: panel.word(), list: listLooks(mean, panel.list) }),
+      ];
+    },
+  },
+
+  positions: {
+    text: "The dog bit the man. The man bit the dog. The dog bit the",
+    fields: {
+      layer: [16, LAYERS],
+      headNumber: [0, HEADS],
+      firstPosition: [1000],
+      step: [1],
+    },
+    async load(panel, isWanted) {
+      const spacings = [
+        [0, 1],
+        [panel.get("firstPosition"), panel.get("step")],
+      ];
+      const changes = spacings.map((spacing) => ({ spacing }));
+      return panel.compare(changes, isWanted, () => panel.map());
+    },
+    draw(panel, [before, after]) {
+      const names = [words.asRead, words.moved];
+      const apart = farthest(before.more, after.more);
+      return [
+        sideBySide(
+          makeNamedMap(panel, names[0], before.more),
+          makeNamedMap(panel, names[1], after.more),
+        ),
+        say("apart", apart.toFixed(4)),
+        compareTable(words, [
+          [names[0], before.node],
+          [names[1], after.node],
+        ]),
+      ];
+    },
+  },
+
+  "real-models": {
+    text: "moon seven chair blue river glass moon seven chair blue river",
+    fields: { layer: [18, LAYERS], headNumber: [6, HEADS] },
+    actions: [
+      ["takeOut", (panel) => takeOut(panel)],
+      ["putBack", (panel) => putBack(panel)],
+    ],
+    load(panel, isWanted) {
+      panel.out ??= [[18, 6]];
+      const others = drawControls(panel.out);
+      panel.others = others;
+      const changes = [{}, { heads: panel.out }, { heads: others }];
+      return panel.compare(changes, isWanted);
+    },
+    draw(panel, found) {
+      const name = (heads) => heads.map((head) => head.join(".")).join(", ") || "–";
+      const names = [
+        words.whole,
+        fillTemplate(words.without, name(panel.out)),
+        fillTemplate(words.control, name(panel.others)),
+      ];
+      return [
+        compareTable(
+          words,
+          found.map(({ node }, n) => [names[n], node]),
+        ),
+      ];
+    },
+  },
+
+  generation: {
+    text: "Once upon a time",
+    waits: true, // until a press asks for it
+    actions: [
+      ["race", (panel) => panel.update()],
+      ["stop", (panel) => panel.read()],
+    ],
+    async load(panel, isWanted) {
+      const series = [[], []];
+      const written = [[], []];
+      for (const [k, cached] of [true, false].entries()) {
+        const text = panel.field.value.slice(0, LONGEST);
+        let said = await panel.ask({ do: "read", text });
+        for (let n = 0; n < COUNT && said && isWanted(); n += 1) {
+          said = await panel.ask({ do: "draw", uniform: 0.5, top_k: 1, cached });
+          if (!said) return null;
+          series[k].push(panel.seconds);
+          written[k].push(said.tokens[0]);
+          panel.shown.replaceChildren(...this.draw(panel, { series, written }));
+          for (const canvas of panel.shown.querySelectorAll("canvas")) canvas.paint();
+        }
+        if (!said || !isWanted()) return null;
+      }
+      return { series, written };
+    },
+    draw(panel, { series, written }) {
+      const canvas = element("canvas", { class: "next-race", width: 640, height: 128 });
+      canvas.paint = () => drawTimes(canvas, series, COUNT);
+      const last = (took) =>
+        took.slice(-5).reduce((sum, one, _, { length }) => sum + one / length, 0);
+      const [cached, again] = series.map((took) => (took.length ? last(took).toFixed(2) : "–"));
+      const text = written[0].map(([, token]) => token).join("");
+      const same = written[1].every(([id], n) => id === written[0][n]?.[0]);
+      const ends = written[1].length === COUNT ? [say(same ? "same" : "different")] : [];
+      const note = say("times", { cached, again });
+      return [
+        element("p", { translate: "no" }, `${panel.field.value}${text}`),
+        canvas,
+        note,
+        ...ends,
+      ];
+    },
+  },
+
+  assistant: {
+    text: "What is the capital of France?",
+    async load(panel, isWanted) {
+      const text = panel.field.value.slice(0, LONGEST);
+      const chat = isWanted() && (await panel.ask({ do: "read", text, as_chat: true }));
+      return chat || null;
+    },
+    draw(panel, chat) {
+      const text = chat.tokens.map(([, token]) => token).join("");
+      return [
+        sideBySide(makeBars(words.asText, panel.node), makeBars(words.asChat, chat.next)),
+        element("p", {}, fillTemplate(words.template, chat.tokens.length)),
+        element("pre", { translate: "no", tabindex: 0 }, text),
+      ];
+    },
+  },
+
+  "transformer-block": {
+    text: "The conference will be held on",
+    fields: { layer: [19, LAYERS], neuron: [209] },
+    async load(panel, isWanted) {
+      const [layer, neuron] = [panel.get("layer"), panel.get("neuron")];
+      if (!Number.isInteger(neuron) || neuron < 0 || neuron >= NEURONS) {
+        panel.status.textContent = fillTemplate(words.noNeuron, NEURONS - 1);
+        return null;
+      }
+      const other = (neuron + 1 + Math.floor(Math.random() * (NEURONS - 1))) % NEURONS;
+      const changes = [{}, { neurons: [[layer, neuron]] }, { neurons: [[layer, other]] }];
+      const found = await panel.compare(changes, isWanted);
+      const said = found && (await panel.ask({ do: "neuron", layer, neuron }));
+      return said && { ...said, found, names: [neuron, other].map((one) => `${layer}.${one}`) };
+    },
+    draw(panel, { activity, raised, found, names }) {
+      const most = Math.max(...activity.map(Math.abs));
+      const now = activity[panel.row];
+      const list = raised[now < 0 ? 1 : 0].map(showToken).join(", ");
+      const columns = [
+        words.whole,
+        fillTemplate(words.without, names[0]),
+        fillTemplate(words.control, names[1]),
+      ];
+      return [
+        makeChips(panel, activity, most, signed),
+        say("raises", { word: panel.word(), activity: signed(now), list }),
+        compareTable(
+          words,
+          found.map(({ node }, n) => [columns[n], node]),
+        ),
+      ];
+    },
+  },
+};
+
+/* --- heads taken out */
+
+/* For each head that is out another one of its layer that is not. */
+function drawControls(out) {
+  const taken = new Set(out.map(String));
+  return out.flatMap(([layer, head]) => {
+    for (let n = 0, other = drawOther(head); n < HEADS; n += 1, other = (other + 1) % HEADS) {
+      if (taken.has(`${layer},${other}`)) continue;
+      taken.add(`${layer},${other}`);
+      return [[layer, other]];
+    }
+    return []; // more than half of the layer is out
+  });
+}
+
+function takeOut(panel) {
+  const head = [panel.get("layer"), panel.get("headNumber")];
+  if (!panel.out.some((one) => String(one) === String(head))) panel.out.push(head);
+  panel.update();
+}
+
+function putBack(panel) {
+  panel.out = [];
+  panel.update();
+}

@@ -1,0 +1,267 @@
+"""Panels of chapters in which the real model reads the reader's own text.
+
+What they show is what the package computes, nothing is loaded before the press, and what is missing
+is said.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attention_docs.locales import read_locale
+from attention_docs.next_word import Writer, answer
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.render.chapters import Chapters
+from attention_docs.site.render.model_panel import describe_panel, offer_panel
+from attention_docs.smollm2 import load_smollm2
+from tests.conftest import LANGUAGES, ROOT, each_language, find_page_folder, parse_html
+from tests.test_browser import assert_everyone_can_use, make_path
+from tests.test_heads import FILE
+from tests.test_live_pages import PATIENCE
+
+Visit = Callable[..., Any]
+LIVE = ROOT / "docs" / "assets" / "live"
+VIEWS = [
+    name for name, text in read_locale("en")["site"]["model"].items() if not isinstance(text, str)
+]
+needs_browser = pytest.mark.needs("browser")
+needs_model = pytest.mark.needs("browser", "runtime", "smollm2")
+
+
+def words(view: str, lang: str = "en") -> dict[str, Any]:
+    return describe_panel(view, read_locale(lang)["site"])
+
+
+# --- pages and words ------------------------------------------------------------------------------
+
+
+@each_language
+@pytest.mark.parametrize("view", VIEWS)
+def test_each_chapter_has_its_panel(view: str, lang: str, site: Any) -> None:
+    """Once, with the words of its language and the size; a sentence stands there until a script."""
+    tree = parse_html(find_page_folder(site, lang, view) / "index.html")
+    (place,) = tree.find_class("model-panel")
+    assert place.text_content() == read_locale(lang)["site"]["model"]["script"]
+    given = json.loads(tree.get_element_by_id("__words").text_content())["model"]
+    assert given["view"] == view
+    assert given["megabytes"] > 98
+    assert {name: given[name] for name in words(view, lang)} == words(view, lang)
+
+
+def test_every_word_is_used_and_every_used_word_is_there() -> None:
+    """By the scripts of the panels, as `words.name` or as a name in quotes or of a field."""
+    names = ("model-panel", "model-offer", "model-parts", "model")
+    text = "\n".join((LIVE / f"{one}.js").read_text(encoding="utf-8") for one in names)
+    asked = {*re.findall(r"\bwords\.(\w+)", text), *re.findall(r'\bsay\("(\w+)"', text)}
+    for lang in LANGUAGES:
+        given = {name for view in VIEWS for name in words(view, lang)}
+        unused = [name for name in given if not re.search(rf'[."]{name}\b|\b{name}: \[', text)]
+        assert sorted(unused) == ["script"]  # which stands in the page itself
+        assert asked - given == {"megabytes"}, lang
+
+
+def test_what_stands_there_without_the_model() -> None:
+    """The sentence that the first panel says, and no place for a script."""
+    locale = read_locale("en")
+    none: Any = {}
+    chapters = Chapters("en", locale, ROOT / "docs", none, none, lambda _: ())
+    assert offer_panel("masking", chapters) == locale["site"]["next"]["missing"]
+    with pytest.raises(Failure, match='there is no panel "masks" of the model'):
+        offer_panel("masks", chapters)
+
+
+# --- before the press, and what goes wrong --------------------------------------------------------
+
+
+def open_panel(visit: Visit, view: str, lang: str = "en", **options: Any) -> Any:
+    tab = visit(make_path(lang, view), **options)
+    tab.set_default_timeout(PATIENCE)
+    tab.evaluate("document.querySelector('.model-panel').scrollIntoView()")
+    tab.wait_for_selector("section[data-view] .md-button")
+    return tab
+
+
+@needs_browser
+@each_language
+def test_nothing_is_loaded_before_the_press(lang: str, visit: Visit) -> None:
+    """The size is said, and what is the matter when a part of the model is not to be had."""
+    tab = open_panel(visit, "masking", lang)
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.wait_for_load_state("networkidle")
+    assert not [url for url in asked if "/live/" in url and "/assets/" not in url]
+    button = tab.locator("section[data-view] .md-button")
+    assert re.search(r"\d+ MB", button.text_content())
+    tab.route("**/live/smollm2/*.1", lambda route: route.fulfill(status=404))
+    button.focus()
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector("section[data-view] progress")
+    start = words("masking", lang)["broken"].split("{")[0]
+    tab.wait_for_function(
+        "(start) => document.querySelector('section[data-view] [role=status]')"
+        ".textContent.startsWith(start)",
+        arg=start,
+    )
+    assert button.is_visible()
+    assert_everyone_can_use(tab)
+
+
+# --- what the model computes ----------------------------------------------------------------------
+
+
+@cache
+def writer() -> Writer:
+    return Writer(load_smollm2(FILE))
+
+
+def ask(do: str, **more: Any) -> Any:
+    return json.loads(answer(writer(), json.dumps({"do": do, **more})))
+
+
+def shares(node: Any) -> list[float]:
+    return [100 * math.exp(-nats) for nats in node["nats"]]
+
+
+def column(tab: Any, n: int) -> list[float | None]:
+    """Column n of the table in percent, or None where a token is not among the ten."""
+    cells = tab.locator(f"section[data-view] tbody td:nth-child({n + 2})").all_text_contents()
+    return [float(one.rstrip("%")) if "%" in one else None for one in cells]
+
+
+def check_column(found: list[float | None], first: Any, node: Any) -> None:
+    """What a node gives to the ten of the first one."""
+    given = dict(zip(node["ids"], shares(node), strict=True))
+    wanted = [given.get(i) for i in first["ids"]]
+    for one, other in zip(found, wanted, strict=True):
+        assert (one is None) == (other is None)
+        assert one is None or one == pytest.approx(other, abs=0.2)
+
+
+def check_masking(tab: Any) -> None:
+    """A row of the chosen head, and nothing after the pressed token."""
+    text = tab.locator("section[data-view] textarea").input_value()
+    count = len(ask("read", text=text)["tokens"])
+    row = ask("map", layer=13, head=8)[9]
+    tab.locator(".next-read button").nth(9).click()
+    shown = tab.locator(".next-looks small").all_text_contents()
+    np.testing.assert_allclose([float(one) for one in shown[:10]], row[:10], atol=0.011)
+    assert shown[10:] == ["–"] * (count - 10)
+    assert row[10:] == [0] * (count - 10)
+
+
+def check_multi_head(tab: Any) -> None:
+    """Nine maps, and in each the token that gets most, as the package says."""
+    read = ask("read", text=tab.locator("section[data-view] textarea").input_value())
+    captions = tab.locator("section[data-view] figcaption").all_text_contents()
+    assert len(captions) == 9
+    for head, caption in enumerate(captions):
+        row = ask("map", layer=13, head=head)[-1]
+        best = read["tokens"][int(np.argmax(row))][1].replace(" ", "␣")
+        assert caption.startswith(f"13.{head} ")
+        assert f" {best} {max(row):.2f}"[:-1] in caption
+
+
+def check_positions(tab: Any) -> None:
+    """A shift by 1,000 changes nothing; without positions the bars are others."""
+    text = tab.locator("section[data-view] textarea").input_value()
+    whole = ask("read", text=text)["next"]
+    for _ in range(2):
+        check_column(column(tab, 0), whole, whole)
+    check_column(column(tab, 1), whole, whole)
+    moved = ask("change", spacing=[1000, 0])["next"]
+    with_step(tab, 0)
+    check_column(column(tab, 1), whole, moved)
+    assert column(tab, 0) != column(tab, 1)
+
+
+def with_step(tab: Any, step: int) -> None:
+    field = tab.locator("section[data-view] input").nth(1)
+    before = tab.locator("section[data-view] table").element_handle()
+    field.fill(str(step))
+    field.press("Tab")
+    tab.wait_for_function("(one) => !one.isConnected", arg=before)
+    tab.wait_for_selector("section[data-view] table")
+
+
+def check_real_models(tab: Any) -> None:
+    """The head that is out, and the random one of its layer that the page names."""
+    whole = ask("read", text=tab.locator("section[data-view] textarea").input_value())["next"]
+    control = tab.locator("section[data-view] th").nth(3).text_content()
+    layer, other = map(int, re.findall(r"\d+", control))
+    assert layer == 18
+    assert other != 6
+    check_column(column(tab, 0), whole, whole)
+    check_column(column(tab, 1), whole, ask("change", heads=[[18, 6]])["next"])
+    check_column(column(tab, 2), whole, ask("change", heads=[[18, other]])["next"])
+
+
+def check_assistant(tab: Any) -> None:
+    """Two lists of ten, of the bare text and of the chat."""
+    text = tab.locator("section[data-view] textarea").input_value()
+    found = [
+        [float(one.rstrip("%")) for one in bars.locator("b").all_text_contents()]
+        for bars in tab.locator("section[data-view] .next-bars").all()
+    ]
+    for bars, as_chat in zip(found, (False, True), strict=True):
+        wanted = shares(ask("read", text=text, as_chat=as_chat)["next"])
+        assert bars == pytest.approx(wanted, abs=0.2)
+
+
+def check_transformer_block(tab: Any) -> None:
+    """The activity at each token, what the row raises there, and the cut."""
+    whole = ask("read", text=tab.locator("section[data-view] textarea").input_value())["next"]
+    said = ask("neuron", layer=19, neuron=209)
+    texts = tab.locator(".next-looks small").all_text_contents()
+    shown = [float(one.replace("−", "-")) for one in texts]
+    np.testing.assert_allclose(shown, said["activity"], atol=0.02)
+    assert "␣November, ␣December, ␣October" in tab.locator(".next-shown").inner_text()
+    check_column(column(tab, 1), whole, ask("change", neurons=[[19, 209]])["next"])
+
+
+def check_generation(tab: Any) -> None:
+    """Both ways write what the package writes; the page has drawn the times."""
+    tab.get_by_text(words("generation")["race"], exact=True).click()
+    tab.get_by_text(words("generation")["same"], exact=True).wait_for()
+    text = tab.locator("section[data-view] textarea").input_value()
+    said = ask("read", text=text)
+    for _ in range(20):
+        said = ask("draw", uniform=0.0, top_k=1)
+    written = "".join(token for _, token, _ in said["tokens"])
+    assert tab.locator(".next-shown p").first.text_content().endswith(written)
+    times = re.findall(r"\d+\.\d\d", tab.locator(".next-shown").inner_text())
+    assert len(times) >= 2
+
+
+CHECKS = {
+    "masking": check_masking,
+    "multi-head": check_multi_head,
+    "positions": check_positions,
+    "real-models": check_real_models,
+    "generation": check_generation,
+    "assistant": check_assistant,
+    "transformer-block": check_transformer_block,
+}
+READY = {"generation": ".next-read button"}  # the others show something without a further press
+
+
+@needs_model
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_panel_shows_what_the_package_computes(view: str, visit: Visit) -> None:
+    """In a browser, against the package; the tests of its chapter compare that with PyTorch."""
+    tab = open_panel(visit, view)
+    tab.set_default_timeout(10 * PATIENCE)
+    tab.locator("section[data-view] .md-button").click()
+    tab.wait_for_selector(f"section[data-view] {READY.get(view, '.next-shown > *')}")
+    CHECKS[view](tab)
+    tab.locator("section[data-view] textarea").fill(" ")
+    tab.get_by_text(words(view)["read"], exact=True).click()
+    assert tab.locator(".next-own [role=status]").text_content() == words(view)["empty"]
+    assert_everyone_can_use(tab)

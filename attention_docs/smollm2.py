@@ -325,11 +325,10 @@ def mean_outputs(
 
 
 @requires(
+    lambda model, neuron: f"neuron must be one of a layer of {len(model.blocks)}, got {neuron}",
     lambda model, neuron: (
-        f"neuron must be one of {LAYERS} layers of {len(model.blocks[0]['ffn_down'])}, got {neuron}"
-    ),
-    lambda model, neuron: (
-        neuron[0] in range(LAYERS) and neuron[1] in range(len(model.blocks[0]["ffn_down"]))
+        neuron[0] in range(len(model.blocks))
+        and neuron[1] in range(len(model.blocks[neuron[0]]["ffn_down"]))
     ),
 )
 def neuron_activity(

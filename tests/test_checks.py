@@ -343,6 +343,8 @@ assistant.tilted_policy(reference=np.array([1.0, 0]), rewards=ones(2), beta=1) �
     reference must be positive, got [1.0, 0.0]
 tokens.learn_merges(words=["ab"], steps=-1) → steps must not be negative, got -1
 tokens.merge_pairs(word="", ranks={}) → word must have at least one character, got ''
+smollm2.neuron_activity(run=EMPTY, model=SMALL, neuron=(30, 0)) →
+    neuron must be one of a layer of 0, got (30, 0)
 smollm2.run_model(ids=whole(0), model=SMALL, cut=[(30, 0)]) →
     heads must be in 30 layers of 9, got [(30, 0)]
 smollm2.run_model(ids=whole(0), model=SMALL, watch=[(0, 9)]) →

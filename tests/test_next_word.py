@@ -282,7 +282,7 @@ def test_a_reader_follows_a_neuron(writer: Writer) -> None:
     np.testing.assert_allclose(cut["nats"], nats, rtol=0, atol=1e-3)
     assert cut["nats"] != whole["nats"]
     assert ask(writer, "read", text="dcbm")["next"]["nats"] == whole["nats"]
-    with pytest.raises(ValueError, match="neuron must be one of 30 layers of 7, got \\(21, 7\\)"):
+    with pytest.raises(ValueError, match="neuron must be one of a layer of 30, got \\(21, 7\\)"):
         ask(writer, "neuron", layer=21, neuron=7)
 
 

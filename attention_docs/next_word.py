@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 
 from attention_docs.assistant import chat_text
 from attention_docs.checks import requires
+from attention_docs.data import REFERENCE
 from attention_docs.generation import Cache
 from attention_docs.language_model import cross_entropy, sample, token_distribution
 from attention_docs.signatures import checked
@@ -45,13 +46,6 @@ POWERS = (0.5, 0.7, 1.0, 1.4, 2.2, 5.0)
 
 MAX_TOKENS = 200
 """How many tokens of a reader's text are read here; the model could take 8,192."""
-
-REFERENCE = (
-    "The town lies on a river between two hills. In the morning people walk over the old bridge to "
-    "the market, where they buy bread, fish and apples. A teacher asks her class how many boats "
-    "they have seen, and one child says that there were seven."
-)
-"""Over its tokens the mean output of a head is taken."""
 
 ALL = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
 

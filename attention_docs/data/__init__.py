@@ -24,6 +24,13 @@ MINILM = {
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
 
+REFERENCE = (
+    "The town lies on a river between two hills. In the morning people walk over the old bridge to "
+    "the market, where they buy bread, fish and apples. A teacher asks her class how many boats "
+    "they have seen, and one child says that there were seven."
+)
+"""Over its tokens the mean output of a head is taken."""
+
 
 def load_beginnings() -> dict[str, Any]:
     """How SmolLM2-135M-Instruct goes on with some beginnings, as measured.

@@ -123,7 +123,7 @@ stepper(
 # --8<-- [end:control]
 
 # --8<-- [start:minus-infinity]
-scores = np.array([2.0, 4.0, 4.0])  # query 1 of the eight steps
+scores = np.array([2.0, 4.0, 4.0])  # three whole numbers
 mask = np.array([True, True, False])  # knob
 masked = apply_mask(scores, mask)
 weights = softmax(masked)

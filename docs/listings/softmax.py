@@ -170,7 +170,7 @@ def softmax_of_rows(s):
     return e / e.sum(axis=-1, keepdims=True)
 
 
-scores = dot(queries, keys)  # (3, 3), not scaled, as in the eight steps
+scores = dot(queries, keys)  # (3, 3), not scaled, of whole numbers
 weights = softmax_of_rows(scores)
 off = np.abs(weights - softmax(scores)).max()
 check("the package gives the same", off < 1e-12)

@@ -10,7 +10,7 @@ from typing import Any
 from mkdocs.exceptions import BuildError
 from mkdocs.structure.pages import Page
 
-from attention_docs.next_word import REFERENCE
+from attention_docs.data import REFERENCE
 from attention_docs.site.adapter.page import SitePage, record_page
 from attention_docs.site.adapter.state import BuildState, PageState
 from attention_docs.site.addresses import make_relative

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from attention_docs.data import REFERENCE
 from attention_docs.generation import Cache
 from attention_docs.heads import first_token_share
 from attention_docs.language_model import cross_entropy
 from attention_docs.maps import attention_rollout, patching_effect, value_weighted
-from attention_docs.next_word import ALL, REFERENCE, token_text
+from attention_docs.next_word import ALL, token_text
 from attention_docs.smollm2 import (
     FILE,
     HEADS,

@@ -83,9 +83,9 @@ def read_navigation(nav: Any, listed: frozenset[str] = frozenset()) -> Navigatio
 
     Examples:
         >>> nav = ["index.md", {"Part 1: Begin": ["a.md", "b.md"]}]
-        >>> found = read_navigation(nav, frozenset("b"))
+        >>> found = read_navigation(nav, frozenset("a"))
         >>> found.order, found.chapters, found.find_part("a").title, found.path
-        (('index', 'a', 'b'), {'b': 1}, 'Part 1: Begin', ('b',))
+        (('index', 'a', 'b'), {'a': 1}, 'Part 1: Begin', ('a',))
     """
     entries = [one for one in nav if isinstance(one, dict)] if isinstance(nav, list) else []
     parts = tuple(

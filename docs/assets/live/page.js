@@ -13,6 +13,7 @@ import "./clean.js";
 import "./guest.js";
 import "./knob.js";
 import "./output.js";
+import "./pieces.js";
 
 /* The state of the page, which all parts of it share. */
 class LivePage {

@@ -4,6 +4,8 @@ import { addStyles, element, fillMegabytes, fillTemplate, makeButton, resolveUrl
 import { Guest } from "./guest.js";
 import { keepForLater } from "./offline.js";
 import { SentenceMaps } from "./sentence-maps.js";
+// What the others import, asked for at once.
+import "./pieces.js";
 
 const words = JSON.parse(document.getElementById("__words").textContent).sentence;
 const LONGEST = 20_000; // characters that are handed on; far fewer are read

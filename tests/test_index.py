@@ -7,11 +7,11 @@ import mpmath
 import numpy as np
 import torch
 
-from tests.conftest import ROOT, SETTINGS, each_language, find_page_folder, parse_html, read_heading
+from tests.conftest import SETTINGS, each_language, find_page_folder, parse_html, read_heading
 from tests.exact import assert_printed
 from tests.test_minilm import count_in_kept
 
-CHAPTERS = {path.stem for path in (ROOT / "docs" / "listings").glob("*.py")} - {"index"}
+CHAPTERS = {*SETTINGS.navigation.chapters}
 # A query of length 6 points one place back, and a place is 60° wide: cosines of 0° to 240°.
 COSINES = {0: 1, 1: mpmath.mpf(1) / 2, 2: -mpmath.mpf(1) / 2, 3: -1, 4: -mpmath.mpf(1) / 2}
 SCORES = [[6 * COSINES[abs(j - (i - 1))] for j in range(4)] for i in range(4)]

@@ -56,7 +56,7 @@ def find_folder(site: Path, lang: str, slug: str) -> Path:
     return site / ("" if lang == "en" else lang) / ("" if slug == "index" else slug)
 
 
-ASKING = [slug for slug in CHAPTERS if slug not in ("index", "next-word")]
+ASKING = [one for one in CHAPTERS if one not in ("class", "index", "inventory", "next-word")]
 """The chapters that end with exercises."""
 
 

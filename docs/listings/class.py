@@ -20,7 +20,7 @@ def describe_class(students, rng):
     after = answer(ability + 0.8, difficulty, rng)
     sixth, rest = before[:, 5], np.delete(before, 5, axis=1).sum(axis=1)
     tie = np.corrcoef(sixth, rest)[0, 1]
-    share, spread = before.mean(axis=0), before.sum(axis=1).var(ddof=1)
+    share, spread = before.mean(axis=0), before.sum(axis=1).var()
     reliability = 12 / 11 * (1 - (share * (1 - share)).sum() / spread)
     low, high = before.mean(), after.mean()
     return sixth.mean(), tie, reliability, (high - low) / (1 - low)

@@ -12,7 +12,6 @@ from attention_docs.softmax import softmax
 from attention_docs.text import check
 from attention_docs.transformer_block import layer_norm, relu
 
-near, far = np.array([1.0, 3.0]), np.array([2.0, 5.0])
 even_a, even_b = 100 / 1501, 100 / 381
 ahead_a, ahead_b = np.exp(5), np.exp(3)
 
@@ -22,6 +21,7 @@ def leader(gap, others):
     return softmax(np.append(np.zeros(others), gap))[-1]
 
 
+nothing, third = 0.0, 1 / 3
 hidden_a = softmax(np.array([2.0, 1, 0]))
 hidden_b = softmax(np.array([3.0, 2, 0]))
 weights_a, values_a = np.array([0.90, 0.06, 0.04]), np.array([0, 10, 5])
@@ -37,6 +37,11 @@ check("1: the score from 1 to 4 is not that from 4 to 1", scores[0, 3] != scores
 shares = softmax(20 * rng.standard_normal((10_000, 3)))
 gap = np.abs(shares.sum(axis=1) - 1).max()
 check("2: however large the scores, the weights sum to 1", gap < 1e-12)
+
+
+before = softmax(np.array([[1.0, 3.0], [2.0, 5.0]]))
+after = softmax(np.array([[61.0, 63.0], [72.0, 75.0]]))
+check("3: the weights stay as they are", np.abs(after - before).max() < 1e-12)
 
 
 def often_above_half(width, keys, rows=2_000):

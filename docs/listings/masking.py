@@ -823,7 +823,7 @@ writing = Task(
             lambda n: np.tril(np.ones((n, n), dtype=bool), k=1)
         ),
     },
-    draw=lambda rng: (int(rng.integers(6, 40)),),
+    draw=lambda rng: (int(rng.integers(20, 40)),),
 )
 judge(your_mask, writing)
 # --8<-- [end:writing-checks]

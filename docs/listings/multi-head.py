@@ -249,6 +249,142 @@ for name in ("b_k", "b_q"):
 table(same, columns=["outputs the same without it?"], index=["b_k", "b_q"])
 # --8<-- [end:key-bias]
 
+# --8<-- [start:configurations]
+# d, query heads, key and value heads, d_k = d_v; from the sources below
+models = {
+    "Transformer base": (512, 8, 8, 64),
+    "BERT base": (768, 12, 12, 64),
+    "GPT-3": (12288, 96, 96, 128),
+    "T5 11B": (1024, 128, 128, 128),
+    "Gemma 7B": (3072, 16, 16, 256),
+    "Gemma 2B": (2048, 8, 1, 256),
+    "Llama 3 8B": (4096, 32, 8, 128),
+    "Qwen3 0.6B": (1024, 16, 8, 128),
+    "Qwen3 4B": (2560, 32, 8, 128),
+}
+share, rows = {}, []
+for name, (d, h, g, d_k) in models.items():
+    N = parameter_count(d, h, bias=False, d_head=d_k, kv_heads=g)
+    share[name] = N / d**2
+    rows.append([d, h, g, d_k, h * d_k / d, N, share[name]])
+table(
+    rows,
+    columns=["d", "h", "g", "d_k", "h·d_k/d", "N", "N/d²"],
+    index=list(models),
+    spec=["", "", "", "", ".2f", ",", ".2f"],
+)
+# --8<-- [end:configurations]
+
+# --8<-- [start:grouped]
+h, g, n, d_k = 4, 2, 5, 3
+q = rng.normal(size=(h, n, d_k))
+k, v = rng.normal(size=(2, g, n, d_k))  # a key head for every 2 query heads
+one_by_one = [attention(q[r], k[r // 2], v[r // 2])[0] for r in range(h)]
+k_each = np.repeat(k, h // g, axis=0)  # (h, n, d_k)
+v_each = np.repeat(v, h // g, axis=0)
+at_once, _ = attention(q, k_each, v_each)
+same = np.abs(np.stack(one_by_one) - at_once).max() < 1e-12
+check("one by one and all at once agree to within 10⁻¹²", same)
+table(
+    [[groups, 2 * groups * d_k] for groups in (h, g, 1)],
+    columns=["g", "numbers per token"],
+)
+# --8<-- [end:grouped]
+
+# --8<-- [start:count]
+import torch
+from torch import nn
+
+from attention_docs.nn import MultiHeadAttention
+
+torch.manual_seed(SEED)
+counts, rows = {}, []
+for heads in (1, 2, 4, 8, 16, 32, 64):
+    theirs = nn.MultiheadAttention(64, heads)
+    ours = MultiHeadAttention(64, heads)
+    counts[heads] = sum(one.numel() for one in theirs.parameters())
+    own = sum(one.numel() for one in ours.parameters())
+    formula = parameter_count(64, heads)
+    rows.append([heads, 64 // heads, formula, counts[heads], own])
+table(rows, columns=["h", "d/h", "formula", "PyTorch", "this package"])
+# --8<-- [end:count]
+
+# --8<-- [start:trade]
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+d, n = 64, 16
+X = rng.normal(size=(n, d))
+X_torch = torch.from_numpy(X)[None]
+trade = []
+for heads in (1, 2, 4, 8, 16, 32, 64):
+    layer = MultiHeadAttention(d, heads, dtype=torch.float64)
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        _, weights = layer(X_torch)
+    flops = counter.get_total_flops()  # multiplications and additions
+    W_q, W_k = rng.normal(size=(2, d, d // heads))  # one head
+    scores = dot(X @ W_q, X @ W_k)
+    rank = int(np.linalg.matrix_rank(scores, rtol=1e-9))
+    maps, exponentials = weights.shape[1], weights.numel()
+    trade.append([heads, d // heads, maps, rank, flops // 2, exponentials])
+formula = 4 * n * d**2 + 2 * n**2 * d
+same = all(row[4] == formula for row in trade)
+check("the formula gives every count of multiply-adds", same)
+table(
+    trade,
+    columns=["h", "d_k", "maps", "rank", "multiply-adds", "exponentials"],
+)
+# --8<-- [end:trade]
+
+# --8<-- [start:size-1]
+q = np.array([[-3.0], [-2], [-1], [1], [2], [3], [4], [5]])  # (n, 1)
+k = np.array([[2.0], [-4], [1], [7], [0], [-1], [5], [3]])
+favourites = scaled_dot(q, k).argmax(axis=1) + 1
+table(
+    [[q[i, 0], favourites[i], k[favourites[i] - 1, 0]] for i in range(8)],
+    columns=["query q_i", "favourite key", "its k_j"],
+    index=[f"token {i + 1}" for i in range(8)],
+    spec=".0f",
+)
+# --8<-- [end:size-1]
+
+# --8<-- [start:size-2]
+angle = 2 * pi * np.arange(8) / 8
+points = 5 * np.stack([np.cos(angle), np.sin(angle)], axis=1)  # (n, 2)
+circle = softmax(scaled_dot(points, points))
+own_weights = circle.diagonal()
+check("the own weight is the same for all tokens", np.ptp(own_weights) < 1e-12)
+print(f"Favourites: {text(circle.argmax(axis=1) + 1, 'd')}")
+print(f"Weight of a token for itself: {number(own_weights[0], '.4f')}")
+heatmap(circle, row_axis="query", column_axis="key", name="weights", spec=".2f")
+# --8<-- [end:size-2]
+
+# --8<-- [start:size-7]
+aim, rest = 0.9, 0.1 / 7  # the token's own weight, and each of the other seven
+target = np.full((8, 8), rest) + (aim - rest) * np.eye(8)
+alpha = log(aim / rest)
+centred = np.eye(8) - 1 / 8
+print(f"rank {np.linalg.matrix_rank(centred, rtol=1e-9)}")
+print(f"α = {number(alpha, '.4f')}")
+U = np.linalg.eigh(centred)[1][:, 1:]  # (8, 7) with U Uᵀ = I - 1/8
+exact_map = softmax(scaled_dot(alpha * sqrt(7) * U, U))
+check(
+    "a head of dimension 7 gives the map to within 10⁻¹²",
+    np.abs(exact_map - target).max() < 1e-12,
+)
+# --8<-- [end:size-7]
+
+# --8<-- [start:published]
+# Vaswani et al. 2017, table 3, base model and rows (A); typed from the paper
+published = {1: (5.29, 24.9), 4: (5.00, 25.5), 8: (4.92, 25.8)}
+published |= {16: (4.91, 25.8), 32: (5.01, 25.4)}
+table(
+    [[heads, 512 // heads, *scores] for heads, scores in published.items()],
+    columns=["h", "d_k", "perplexity", "BLEU"],
+    spec=["", "", ".2f", ".1f"],
+)
+# --8<-- [end:published]
+
 # --8<-- [start:split]
 queries = 10.0 * np.arange(1, 4)[:, None] + np.arange(1, 5)  # x W_Q, (3, 4)
 pieces = queries.reshape(3, 2, 2)  # (n, h, d/h)
@@ -566,142 +702,6 @@ table(
     spec=["", "", ".4f", ".4f", ".4f"],
 )
 # --8<-- [end:mistake-average-right]
-
-# --8<-- [start:configurations]
-# d, query heads, key and value heads, d_k = d_v; from the sources below
-models = {
-    "Transformer base": (512, 8, 8, 64),
-    "BERT base": (768, 12, 12, 64),
-    "GPT-3": (12288, 96, 96, 128),
-    "T5 11B": (1024, 128, 128, 128),
-    "Gemma 7B": (3072, 16, 16, 256),
-    "Gemma 2B": (2048, 8, 1, 256),
-    "Llama 3 8B": (4096, 32, 8, 128),
-    "Qwen3 0.6B": (1024, 16, 8, 128),
-    "Qwen3 4B": (2560, 32, 8, 128),
-}
-share, rows = {}, []
-for name, (d, h, g, d_k) in models.items():
-    N = parameter_count(d, h, bias=False, d_head=d_k, kv_heads=g)
-    share[name] = N / d**2
-    rows.append([d, h, g, d_k, h * d_k / d, N, share[name]])
-table(
-    rows,
-    columns=["d", "h", "g", "d_k", "h·d_k/d", "N", "N/d²"],
-    index=list(models),
-    spec=["", "", "", "", ".2f", ",", ".2f"],
-)
-# --8<-- [end:configurations]
-
-# --8<-- [start:grouped]
-h, g, n, d_k = 4, 2, 5, 3
-q = rng.normal(size=(h, n, d_k))
-k, v = rng.normal(size=(2, g, n, d_k))  # a key head for every 2 query heads
-one_by_one = [attention(q[r], k[r // 2], v[r // 2])[0] for r in range(h)]
-k_each = np.repeat(k, h // g, axis=0)  # (h, n, d_k)
-v_each = np.repeat(v, h // g, axis=0)
-at_once, _ = attention(q, k_each, v_each)
-same = np.abs(np.stack(one_by_one) - at_once).max() < 1e-12
-check("one by one and all at once agree to within 10⁻¹²", same)
-table(
-    [[groups, 2 * groups * d_k] for groups in (h, g, 1)],
-    columns=["g", "numbers per token"],
-)
-# --8<-- [end:grouped]
-
-# --8<-- [start:count]
-import torch
-from torch import nn
-
-from attention_docs.nn import MultiHeadAttention
-
-torch.manual_seed(SEED)
-counts, rows = {}, []
-for heads in (1, 2, 4, 8, 16, 32, 64):
-    theirs = nn.MultiheadAttention(64, heads)
-    ours = MultiHeadAttention(64, heads)
-    counts[heads] = sum(one.numel() for one in theirs.parameters())
-    own = sum(one.numel() for one in ours.parameters())
-    formula = parameter_count(64, heads)
-    rows.append([heads, 64 // heads, formula, counts[heads], own])
-table(rows, columns=["h", "d/h", "formula", "PyTorch", "this package"])
-# --8<-- [end:count]
-
-# --8<-- [start:trade]
-import torch
-from torch.utils.flop_counter import FlopCounterMode
-
-d, n = 64, 16
-X = rng.normal(size=(n, d))
-X_torch = torch.from_numpy(X)[None]
-trade = []
-for heads in (1, 2, 4, 8, 16, 32, 64):
-    layer = MultiHeadAttention(d, heads, dtype=torch.float64)
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        _, weights = layer(X_torch)
-    flops = counter.get_total_flops()  # multiplications and additions
-    W_q, W_k = rng.normal(size=(2, d, d // heads))  # one head
-    scores = dot(X @ W_q, X @ W_k)
-    rank = int(np.linalg.matrix_rank(scores, rtol=1e-9))
-    maps, exponentials = weights.shape[1], weights.numel()
-    trade.append([heads, d // heads, maps, rank, flops // 2, exponentials])
-formula = 4 * n * d**2 + 2 * n**2 * d
-same = all(row[4] == formula for row in trade)
-check("the formula gives every count of multiply-adds", same)
-table(
-    trade,
-    columns=["h", "d_k", "maps", "rank", "multiply-adds", "exponentials"],
-)
-# --8<-- [end:trade]
-
-# --8<-- [start:size-1]
-q = np.array([[-3.0], [-2], [-1], [1], [2], [3], [4], [5]])  # (n, 1)
-k = np.array([[2.0], [-4], [1], [7], [0], [-1], [5], [3]])
-favourites = scaled_dot(q, k).argmax(axis=1) + 1
-table(
-    [[q[i, 0], favourites[i], k[favourites[i] - 1, 0]] for i in range(8)],
-    columns=["query q_i", "favourite key", "its k_j"],
-    index=[f"token {i + 1}" for i in range(8)],
-    spec=".0f",
-)
-# --8<-- [end:size-1]
-
-# --8<-- [start:size-2]
-angle = 2 * pi * np.arange(8) / 8
-points = 5 * np.stack([np.cos(angle), np.sin(angle)], axis=1)  # (n, 2)
-circle = softmax(scaled_dot(points, points))
-own_weights = circle.diagonal()
-check("the own weight is the same for all tokens", np.ptp(own_weights) < 1e-12)
-print(f"Favourites: {text(circle.argmax(axis=1) + 1, 'd')}")
-print(f"Weight of a token for itself: {number(own_weights[0], '.4f')}")
-heatmap(circle, row_axis="query", column_axis="key", name="weights", spec=".2f")
-# --8<-- [end:size-2]
-
-# --8<-- [start:size-7]
-aim, rest = 0.9, 0.1 / 7  # the token's own weight, and each of the other seven
-target = np.full((8, 8), rest) + (aim - rest) * np.eye(8)
-alpha = log(aim / rest)
-centred = np.eye(8) - 1 / 8
-print(f"rank {np.linalg.matrix_rank(centred, rtol=1e-9)}")
-print(f"α = {number(alpha, '.4f')}")
-U = np.linalg.eigh(centred)[1][:, 1:]  # (8, 7) with U Uᵀ = I - 1/8
-exact_map = softmax(scaled_dot(alpha * sqrt(7) * U, U))
-check(
-    "a head of dimension 7 gives the map to within 10⁻¹²",
-    np.abs(exact_map - target).max() < 1e-12,
-)
-# --8<-- [end:size-7]
-
-# --8<-- [start:published]
-# Vaswani et al. 2017, table 3, base model and rows (A); typed from the paper
-published = {1: (5.29, 24.9), 4: (5.00, 25.5), 8: (4.92, 25.8)}
-published |= {16: (4.91, 25.8), 32: (5.01, 25.4)}
-table(
-    [[heads, 512 // heads, *scores] for heads, scores in published.items()],
-    columns=["h", "d_k", "perplexity", "BLEU"],
-    spec=["", "", ".2f", ".1f"],
-)
-# --8<-- [end:published]
 
 # --8<-- [start:fifteen-lines]
 import numpy as np

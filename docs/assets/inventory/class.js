@@ -86,7 +86,7 @@ function* showClass(text, known) {
   const described = describeStage(shown.map(({ codes }) => codes));
   yield* showBeliefs(described.beliefs, shown.length, known);
   yield* showQuestions(described, shown.length, known);
-  yield offerFile(people, items, words);
+  yield offerFile([pre, post].filter((some) => some.length >= FEWEST).flat(), items, words);
 }
 
 function* showGain(pairs, { items, words }) {
@@ -101,14 +101,15 @@ function* showGain(pairs, { items, words }) {
   );
   const [before, after] = [0, 1].map((n) => mean(totals.map((both) => both[n])).toFixed(1));
   const parts = { pre: before, post: after, g: two(g), low: two(low), high: two(high) };
-  yield element("p", {}, fillTemplate(words.gainText, { ...parts, d: two(effect) }));
+  const text = pairs.length < FEWEST_FOR_TIES ? words.gainFew : words.gainText;
+  yield element("p", {}, fillTemplate(text, { ...parts, d: two(effect) }));
 }
 
 function* compareForms(pre, words) {
   const [a, b] = ["A", "B"].map((name) =>
     pre.filter(({ form }) => form === name).map(({ codes }) => total(codes)),
   );
-  if (Math.min(a.length, b.length) < FEWEST) return;
+  if (Math.min(a.length, b.length) < FEWEST_FOR_TIES) return;
   const { difference, low, high } = compareMeans(a, b);
   const parts = { difference: two(difference), low: two(low), high: two(high) };
   yield element("p", {}, fillTemplate(words.forms, parts));

@@ -196,7 +196,8 @@ def gradient_times_attention(
 
     Source:
         Simonyan et al. 2014, "Deep Inside Convolutional Networks", §3, for slopes; Chefer et al.
-        2021, "Transformer Interpretability Beyond Attention Visualization", §3.2, for the product.
+        2021, "Generic Attention-model Explainability for Interpreting Bi-Modal and Encoder-Decoder
+        Transformers", §3, for the product.
 
     Examples:
         >>> V, g = np.array([[2.0, 0], [1, 1]]), np.array([[1.0, -1]])

@@ -19,6 +19,7 @@ import pytest
 import torch
 from hypothesis import given
 
+from attention_docs.data import REFERENCE
 from attention_docs.gguf import Quantised, dequantise, read_gguf
 from attention_docs.heads import (
     BASE,
@@ -347,6 +348,16 @@ def test_kept_scores_and_losses_in_torch(in_torch: Tensors) -> None:
         np.testing.assert_allclose(each[:, 41:].mean(dim=1), KEPT["losses"][name], atol=5e-3)
         wanted = KEPT["losses of the first copy"][name]
         np.testing.assert_allclose(each[:, 1:40].mean(dim=1), wanted, atol=5e-3)
+
+
+@needs_model
+@pytest.mark.parametrize("name", ["whole", "induction", "previous token", "draw 3"])
+def test_losses_on_a_text_in_torch(name: str, model: SmolLM2, in_torch: Tensors) -> None:
+    ids = torch.tensor([0, *encode_text(REFERENCE, model)])
+    cut = KEPT["drawn"][2] if name == "draw 3" else KEPT["chosen"].get(name, [])
+    logits, _ = run_in_torch(ids, in_torch, cut)
+    loss = torch.nn.functional.cross_entropy(logits[:-1], ids[1:]).item()
+    assert abs(loss - KEPT["losses on a text"][name]) < 5e-3
 
 
 def assert_close(got: Any, wanted: Any, place: str) -> None:

@@ -183,6 +183,8 @@ def test_event(chapter: Page) -> None:
         f"{p:.2f}",
     ]
     assert said == " Tokyo"
+    first = sorted(row[0] for row in KEPT["last_rows"])
+    assert chapter.values("rollout") == [f"{sum(first[14:16]) / 2:.2f}", f"{first[0]:.3f}"]
 
 
 def test_pencil(chapter: Page) -> None:
@@ -279,7 +281,10 @@ def test_heads(chapter: Page) -> None:
         sum(one > least for one in KEPT["cost"][layer]),
         *(top, costly, KEPT["together"], min(KEPT["drawn"]), max(KEPT["drawn"])),
     ]
-    for shown, value in zip(chapter.values("heads")[:10], values, strict=True):
+    most_on_country = sorted(every, key=lambda at: -KEPT["on_country"][at[0]][at[1]])[:8]
+    values.append(sum(KEPT["cost"][layer][head] for layer, head in most_on_country))
+    assert values[-1] < KEPT["together"] / 4
+    for shown, value in zip(chapter.values("heads")[:11], values, strict=True):
         assert_printed(float(shown.replace("−", "-")), value, 0 if isinstance(value, int) else 2)
     assert KEPT["together"] > 2 * max(KEPT["drawn"])
     assert KEPT["on_country"][top][costly] < 0.01  # it hardly looks there

@@ -154,6 +154,7 @@ def strongest(scores, count=3):
 
 by_weight, by_cost = strongest(looks), strongest(costs)
 together, drawn = measured.together, measured.drawn
+singly = sum(costs[head] for head in strongest(looks, 8))
 most = costs[by_weight[0][0]]  # of the layer of the head that looks at the country most
 beaten = int((np.delete(most, by_weight[0][1]) > most[by_weight[0][1]]).sum())
 rows, names = [], []

@@ -13,7 +13,7 @@ from attention_docs.text import check, number
 measured = load_measurements()
 chosen = measured["chosen"]
 losses = {name: np.array(one) for name, one in measured["losses"].items()}
-first_copy = [np.mean(measured["losses of the first copy"][one]) for one in ("whole", *chosen)]
+first_copy = np.mean(measured["losses of the first copy"]["whole"])
 repeated, control = (
     np.array(measured[f"induction{which}"]) for which in ("", " without repetition")
 )
@@ -124,6 +124,9 @@ table(
 # --8<-- [end:prompts]
 
 # --8<-- [start:each-head]
+on_text = measured["losses on a text"]
+by_draw = [loss for name, loss in on_text.items() if name.startswith("draw")]
+guessing = np.log(49_152)
 table(
     [
         [scores[layer, head], other[layer, head], losses[f"{layer}.{head}"].mean()]

@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 
 from attention_docs.assistant import ANSWERS, chat_text
 from attention_docs.batches import pad
-from attention_docs.data import BATCH, BEGINNINGS, MAPS, NEURON
+from attention_docs.data import BATCH, BEGINNINGS, MAPS, NEURON, REFERENCE
 from attention_docs.gguf import read_gguf
 from attention_docs.heads import (
     FOLDER,
@@ -136,6 +136,7 @@ def measure_heads(model: SmolLM2) -> tuple[dict[str, Any], dict[str, Float[np.nd
     measured["drawn"] = [[others[i] for i in draw] for draw in draws]
     losses = _measure_cuts(measured, repeated[SEARCHED:], model)
     measured["losses"], measured["losses of the first copy"] = losses
+    measured["losses on a text"] = _measure_on_text(measured, model)
     measured["pronouns"] = _measure_pronouns(model)
     measured["nouns"] = [[pair["first"], pair["second"]] for pair in _read_schemas()]
     measured["texts"] = repeated.tolist()
@@ -195,6 +196,17 @@ def _measure_cuts(
             cross_entropy(logits[:, 1:PERIOD], ids[:, 2 : PERIOD + 1]).mean(axis=-1)
         )
     return second, first
+
+
+def _measure_on_text(measured: dict[str, Any], model: SmolLM2) -> dict[str, float]:
+    """For each kind of heads, and for each draw, the loss on ordinary text when they are cut."""
+    draws = {f"draw {i}": heads for i, heads in enumerate(measured["drawn"], start=1)}
+    ids = np.array([START, *encode_text(REFERENCE, model)])
+    losses = {}
+    for name, heads in {"whole": [], **measured["chosen"], **draws}.items():
+        logits = run_model(ids, model, cut=heads).logits
+        losses[name] = round(float(cross_entropy(logits[:-1], ids[1:]).mean()), 4)
+    return losses
 
 
 def _rounded(losses: Float[np.ndarray, " texts"]) -> list[float]:

@@ -35,7 +35,7 @@ FIRST_VIEW = 200 * 1024
 AT_REST = """async () => {
   await new Promise((done) => setTimeout(done, 400));
   const { state, results } = document.querySelector(".instrument").instrument;
-  return [state, results, document.querySelector(".instrument .state").textContent];
+  return [state, results, document.querySelector(".instrument:not(.machine) .state").textContent];
 }"""
 
 
@@ -47,7 +47,7 @@ def open_instrument(visit: Visit, path: str = "/", **options: Any) -> Any:
 
 
 def find_visible(tab: Any, name: str) -> Any:
-    return tab.locator(f".instrument .{name}:visible")
+    return tab.locator(f".instrument:not(.machine) .{name}:visible")
 
 
 def find_middle(tab: Any, name: str = "handle", n: int = 0) -> tuple[float, float]:
@@ -113,7 +113,7 @@ def test_ten_states_are_those_of_the_package(visit: Visit) -> None:
         assert tab.evaluate(AT_REST)[0]["word"] == 3
 
 
-SHAPES = """() => [...document.querySelectorAll(".instrument .stage svg *")]
+SHAPES = """() => [...document.querySelectorAll(".instrument:not(.machine) .stage svg *")]
   .filter((one) => !one.closest(".length"))
   .map((one) => [one.tagName, one.children.length ? "" : one.textContent,
     ...["d", "x", "y", "cx", "cy", "opacity", "fill-opacity", "fill"]
@@ -128,8 +128,8 @@ PAGES = ["index", "sequences", "softmax", "positions"]
 @pytest.mark.parametrize("slug", PAGES)
 def test_the_script_begins_where_the_build_has_drawn(slug: str, lang: str, visit: Visit) -> None:
     plain = visit(make_path(lang, slug), java_script_enabled=False)
-    assert plain.locator(".instrument .stage:visible svg").count() == 1
-    assert plain.locator(".instrument .state").is_visible()
+    assert plain.locator(".instrument:not(.machine) .stage:visible svg").count() == 1
+    assert plain.locator(".instrument:not(.machine) .state").is_visible()
     tab = open_instrument(visit, make_path(lang, slug))
     drawn = tab.evaluate(SHAPES)
     tab.evaluate(
@@ -174,7 +174,7 @@ def test_the_query_follows_pointer_and_keys(width: int, visit: Visit) -> None:
     assert state["length"] == pytest.approx(length - 0.5)
     said = find_visible(tab, "handle").get_attribute("aria-valuetext")
     assert said == f"{state['turn']:.0f}°, length {state['length']:.1f}"
-    line = tab.locator(".instrument .state")
+    line = tab.locator(".instrument:not(.machine) .state")
     assert line.get_attribute("aria-live") == "polite"
     assert told != again or "cannot" in told
     find_visible(tab, "spot").first.click()
@@ -196,7 +196,7 @@ def test_a_finger_turns_it_and_scrolls_beside_it(visit: Visit) -> None:
     assert min(min(box["width"], box["height"]) for box in sizes) >= 40
     action = "one => getComputedStyle(one).touchAction"
     assert find_visible(tab, "handle").evaluate(action) == "none"
-    assert tab.locator(".stage.narrow").evaluate(action) == "auto"
+    assert tab.locator(".instrument:not(.machine) > .stage.narrow").evaluate(action) == "auto"
     x, y = find_middle(tab, "field")
     tab.touchscreen.tap(x - 40, y)
     assert tab.evaluate(AT_REST)[0]["turn"] == pytest.approx(180, abs=3)

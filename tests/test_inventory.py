@@ -78,7 +78,7 @@ def test_every_wrong_answer_names_a_belief_of_its_own(known):
 def test_forms_stand_there_without_a_script(lang, site):
     path = find_page_folder(site, lang, "inventory") / "index.html"
     tree = parse_html(path)
-    forms = tree.xpath("//div[@class='item']/section")
+    forms = tree.xpath("//div[@class='item']/div[@class='form']")
     assert [one.get("data-form") for one in forms] == [*FORMS] * 12
     for form in forms:
         groups = form.findall("fieldset")

@@ -161,7 +161,7 @@ def test_every_chapter_of_the_path_has_a_strip_of_a_kilobyte_at_most(soup, lang:
         (strip,) = soup(lang, slug).article.select(".you-are-here")
         assert strip.select(".here"), slug
         assert len(str(strip).encode()) <= 1024
-        assert strip.find_next_sibling("p")["class"] == ["opening"]
+        assert strip.parent.find_next_sibling("p")["class"] == ["opening"]
     assert not soup(lang, "learning").article.select(".you-are-here")
 
 

@@ -38,6 +38,6 @@ ranges = [np.transpose(range_of_classes(students)) for students in sizes]
 table(
     [[students, *map(list, both)] for students, both in zip(sizes, ranges, strict=True)],
     columns=["students", "difficulty", "tie to the rest", "reliability", "gain"],
-    spec=["", ".2f", ".2f", ".2f", ".2f"],
+    spec=["", ".3f", ".2f", ".2f", ".2f"],
 )
 # --8<-- [end:ranges]

@@ -48,7 +48,7 @@ def lay_out_items(root: Element, words: dict[str, Any]) -> Iterator[str]:
             FORMS, (question_a, question_b), (parts[lists[0]], parts[lists[1]]), strict=True
         ):
             name = f"{item.get('id')}-{form.lower()}"
-            place = SubElement(item, "section", {"class": "form", "data-form": form})
+            place = SubElement(item, "div", {"class": "form", "data-form": form})
             head = SubElement(place, "p", {"class": "form-name"})
             head.text = words["form"].format(form)
             place.extend(question)

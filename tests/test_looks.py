@@ -267,6 +267,7 @@ def test_on_a_tablet_the_column_is_in_the_middle_and_ends_at_one_edge(
 def test_the_first_page_uses_its_width(visit: Visit) -> None:
     """Below the picture text stands beside its heading; nothing stands at its sides."""
     tab = visit("/")
+    tab.wait_for_load_state("networkidle")  # the model's panel takes a little more room then
     assert not any(one.is_visible() for one in tab.locator(".md-sidebar").all())
     heading, text = (tab.locator(one).bounding_box() for one in ("#reading", "#reading + p"))
     assert text["x"] >= heading["x"] + heading["width"]

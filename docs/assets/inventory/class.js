@@ -31,7 +31,7 @@ export function begin(place, known) {
 }
 
 /* The lines that count, and what is wrong with the others. */
-export function readLines(text, { items, words }) {
+function readLines(text, { items, words }) {
   const people = new Map();
   const faults = [];
   text.split(/\r?\n/).forEach((line, index) => {
@@ -51,7 +51,7 @@ export function readLines(text, { items, words }) {
   return { people: [...people.values()], faults };
 }
 
-export function matchPeople(people) {
+function matchPeople(people) {
   const before = new Map(
     people
       .filter(({ stage, code }) => stage === "pre" && code !== "_")

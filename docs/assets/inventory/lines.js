@@ -10,7 +10,7 @@ const LINE =
   /^(?<draft>ATT\d+)-(?<form>[AB])-(?<lang>[a-z]+)-(?<stage>pre|post)-(?<code>[0-9A-Z]{5}|_)-(?<answers>[a-d_][1-4_](?:\.[a-d_][1-4_])*)-(?<minutes>\d{1,4})-(?<sum>[0-9A-F]{2})$/;
 
 /* CRC-8 with the polynomial x⁸ + x² + x + 1, as two hexadecimal digits. */
-export function sumUp(text) {
+function sumUp(text) {
   let sum = 0;
   for (const byte of new TextEncoder().encode(text)) {
     sum ^= byte;

@@ -30,7 +30,7 @@ export const scoreCodes = (codes) =>
   codes.map((both) => Number(both.every((one) => one === RIGHT)));
 
 /* Wilson's interval of a share. */
-export function boundShare(right, n) {
+function boundShare(right, n) {
   const p = right / n;
   const middle = (p + Z ** 2 / (2 * n)) / (1 + Z ** 2 / n);
   const half = (Z / (1 + Z ** 2 / n)) * Math.sqrt((p * (1 - p)) / n + Z ** 2 / (4 * n ** 2));
@@ -38,7 +38,7 @@ export function boundShare(right, n) {
 }
 
 /* Pearson's correlation, with Fisher's interval; null where one of the two does not vary. */
-export function correlate(one, other) {
+function correlate(one, other) {
   const [a, b] = [mean(one), mean(other)];
   const both = sum(one.map((x, n) => (x - a) * (other[n] - b)));
   const size = Math.sqrt(sum(one.map((x) => (x - a) ** 2)) * sum(other.map((y) => (y - b) ** 2)));
@@ -50,7 +50,7 @@ export function correlate(one, other) {
 }
 
 /* Kuder and Richardson's formula 20: how much of the variance of the totals the questions share. */
-export function findReliability(scores) {
+function findReliability(scores) {
   const totals = scores.map(sum);
   const spread = variance(totals, 0);
   if (spread === 0) return null;
@@ -106,7 +106,7 @@ export function compareMeans(one, other) {
 }
 
 /* How many hold each belief: by answer and reason, and by one of the two at least. */
-export function countBeliefs(people) {
+function countBeliefs(people) {
   const counts = new Map();
   for (const codes of people) {
     for (const pair of codes) {

@@ -11,7 +11,7 @@ const RANGES = {
 
 /* The logarithm of the sum of all other tokens' probabilities to the power `beta`, between those that
    are known: a polynomial in ln(beta) through all of them. */
-export function restAt(beta, powers, rest) {
+function restAt(beta, powers, rest) {
   const x = Math.log(beta);
   const places = powers.map(Math.log);
   return rest.reduce((sum, value, i) => {

@@ -100,6 +100,8 @@ def test_nothing_is_loaded_before_the_press(lang: str, visit: Visit) -> None:
     assert not [url for url in asked if "/live/" in url and "/assets/" not in url]
     button = tab.locator("section[data-view] .md-button")
     assert re.search(r"\d+ MB", button.text_content())
+    box = tab.locator("section[data-view]").bounding_box()
+    assert box["height"] < 320  # no room is kept for what a press brings
     tab.route("**/live/smollm2/*.1", lambda route: route.fulfill(status=404))
     button.focus()
     tab.keyboard.press("Enter")

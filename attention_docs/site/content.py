@@ -15,6 +15,7 @@ from attention_docs.site.addresses import Addresses
 from attention_docs.site.publish.search import Names, Vocabulary
 from attention_docs.site.read import (
     conversion,
+    editions,
     isolation,
     moved,
     navigation,
@@ -200,7 +201,10 @@ class Content:
         self.failures += proofs.find_faults(self.root, list(self.pages[self.written[0]].values()))
         theorems = proofs.read_certificate(self.root)["theorems"]
         lines = proofs.read_lines(self.root)
+        kept = editions.read_kept_places(self.root)
+        self.failures += editions.find_faults(self.root, self.numbered)
         for page in self.all:
+            page.kept_places = kept.get(page.slug, {})
             page.theorems, page.proof_lines = theorems, lines.get(page.slug, {})
             if page.asks_for("proofs"):
                 page.proof_steps = proofs.read_steps(self.root)
@@ -222,6 +226,9 @@ class Content:
                 page, _ = conversion.convert_page(converter, origin, english, self.root)
                 self.pages.setdefault(converter.lang, {})[slug] = page
             new += [pages[slug] for pages in self.pages.values()]
+        kept = editions.read_kept_places(self.root)
+        for page in new:
+            page.kept_places = kept.get(page.slug, {})
         return new
 
     def module_text(self, page: Page) -> str:

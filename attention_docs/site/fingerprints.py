@@ -12,6 +12,7 @@ from attention_docs.locales import read_locale
 from attention_docs.site.content import Content
 from attention_docs.site.proofs import STEPS
 from attention_docs.site.publish.catalogue import Catalogue
+from attention_docs.site.read.editions import LIST as EDITIONS
 from attention_docs.site.read.listing import find_table_path
 from attention_docs.site.read.page import Page
 from attention_docs.site.render.assembled_page import AssembledPage
@@ -101,7 +102,11 @@ class Fingerprints:
         docs, makers = root / "docs", self.content.makers
         names = sorted(str(path.relative_to(docs)) for path in docs.rglob("*") if path.is_file())
         return make_key(
-            *(self.target.repository, _read_text(root / CITATION), settings.text),
+            *(
+                self.target.repository,
+                settings.text,
+                *(_read_text(root / one) for one in (CITATION, EDITIONS)),
+            ),
             *(*makers, *versions, *contents, *names),
         )
 

@@ -24,7 +24,9 @@ from attention_docs.running.record import describe_text
 from attention_docs.running.result import Drawing, Result
 from attention_docs.site.build import Build
 from attention_docs.site.read.page import Page
+from attention_docs.site.read.stamps import read_sections
 from attention_docs.site.read.syntax import DISPLAY, REASON
+from attention_docs.site.render.cite import read_citation
 from attention_docs.site.run.execute import read_public_versions
 from attention_docs.site.run.imports import PACKAGE, Modules, find_module_file
 from attention_docs.site.run.values import find_value_text
@@ -110,6 +112,7 @@ def list_pages(build: Build) -> list[Page]:
 def make_document(build: Build, pages: Sequence[Page]) -> Record:
     """The record of pages, the same for the same sources.
 
+    `edition` is the one in preparation or published, `sections` has a stamp of each section's text,
     `strings` are those of the listings of each page in the other languages, `locales` the locale
     strings of languages that the package has no file of, `reading` how long chapters are, `texts`
     hashes of what stands in no record.
@@ -131,7 +134,12 @@ def make_document(build: Build, pages: Sequence[Page]) -> Record:
         "versions": read_public_versions(),
         "sha256": hash_sources(build.root, [x for x in languages if x not in locales], first),
         "pages": list_blocks(first),
-        "results": list_results(first),
+        "edition": citation.version if (citation := read_citation(build.root)) else "",
+        "results": list_results(first, build.numbered),
+        "sections": {
+            page.slug: {name: section.stamp for name, section in read_sections(page).items()}
+            for page in first
+        },
         "texts": {page.slug: hash_passages(page) for page in first},
         "reading": build.reading.document(languages),
         "records": [record for page in pages for record in make_records(build, page)],
@@ -233,11 +241,12 @@ def hash_sources(root: Path, languages: Iterable[str], pages: Iterable[Page]) ->
     }
 
 
-def list_results(pages: Iterable[Page]) -> list[dict[str, str]]:
+def list_results(pages: Iterable[Page], numbered: Mapping[str, int]) -> list[dict[str, str]]:
     """The numbered results of pages as Markdown, with what proves, runs and tests each of them."""
     return [
         {
             "slug": page.slug,
+            "number": f"{numbered.get(page.slug, 0)}.{page.places[box.id]}",
             "title": box.title,
             "statement": box.text.strip(),
             **dict(box.options),

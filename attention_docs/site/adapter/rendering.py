@@ -39,6 +39,8 @@ from attention_docs.site.render.complete import complete_html
 from attention_docs.site.render.model_panel import describe_panel
 from attention_docs.site.render.sentence import EXAMPLES
 
+EDITIONS = "editions"  # the page that tells of them
+
 
 def begin_page(state: BuildState, page: SitePage, source: Source) -> str:
     """The Markdown of a page with its results; "" for one that is taken as it was."""
@@ -122,11 +124,25 @@ def describe_page(state: BuildState, page: Page, known: PageState) -> dict[str, 
         "number": build.numbered.get(known.source.slug),
         "search_base": _locate_search(build, known.source.lang, page.url),
         **_describe_translation(state, known.source),
+        "edition": _describe_edition(state, published),
         "about": make_head(published, build.catalogue, state.card),
         "script": _describe_script(state, published),
         "takeaway": published.render_copies_line(build.offers_archive(known.source))
         + _offer_citation(state, published),
     }
+
+
+def _describe_edition(state: BuildState, published: PublishedPage) -> dict[str, str]:
+    """The edition of the site, in words, and the page that tells of editions, if there is one."""
+    build, page = state.build, published.page
+    if (citation := read_citation(build.root)) is None:
+        return {}
+    said = citation.name_edition(published.locale)
+    edition = {"name": citation.version, "said": said[:1].upper() + said[1:]}
+    if EDITIONS in build.pages[page.lang]:
+        address = build.addresses.find_address(page.lang, EDITIONS)
+        edition["url"] = make_relative(address, published.url)
+    return edition
 
 
 def _offer_citation(state: BuildState, published: PublishedPage) -> str:

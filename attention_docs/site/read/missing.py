@@ -12,7 +12,9 @@ from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import find_table_path, find_untranslated
 from attention_docs.site.read.settings import TRANSLATED_SETTINGS, read_configuration, read_settings
 
-LISTS = tuple(f"docs/{name}.toml" for name in ("mistakes", "notes", "questions", "teaching"))
+LISTS = tuple(
+    f"docs/{name}.toml" for name in ("editions", "mistakes", "notes", "questions", "teaching")
+)
 
 
 @dataclass(frozen=True)

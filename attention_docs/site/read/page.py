@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import yaml
@@ -52,6 +52,7 @@ class Page:
     theorems: Mapping[str, Any] = field(default_factory=dict)  # those that a kernel has checked
     proof_lines: Mapping[str, list[str]] = field(default_factory=dict)  # beside its derivations
     proof_steps: Mapping[str, Any] = field(default_factory=dict)  # if it shows them
+    kept_places: Mapping[str, int] = field(default_factory=dict)  # of results, by an edition
 
     @cached_property
     def lines(self) -> list[str]:
@@ -229,6 +230,17 @@ class Page:
     def titles(self) -> Mapping[str, str]:
         """The titles of headings and boxes by their ids."""
         return {one.id: one.title for one in self.passages if one.id}
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of each box among those of its kind; a result keeps that of its edition."""
+        found: dict[str, int] = {}
+        for kind in dict.fromkeys(one.kind for one in self.passages if one.kind):
+            names = [one.id for one in self.passages if one.kind == kind]
+            kept = self.kept_places if kind == "result" else {}
+            new = count(max(kept.values(), default=0) + 1)
+            found |= {name: kept[name] if name in kept else next(new) for name in names}
+        return found
 
     def find_section(self, line: int) -> str:
         """The id of the heading or the box that a line stands under."""

@@ -134,9 +134,7 @@ class AssembledPage:
 
     def find_number(self, box: str) -> str:
         """The number of a result or an exercise: "4.2" for the second one of chapter 4."""
-        kinds = {one.id: one.kind for one in self.page.passages if one.kind}
-        alike = [name for name, kind in kinds.items() if kind == kinds[box]]
-        return f"{self.numbered.get(self.page.slug, 0)}.{alike.index(box) + 1}"
+        return f"{self.numbered.get(self.page.slug, 0)}.{self.page.places[box]}"
 
     @cached_property
     def torch_blocks(self) -> set[str]:

@@ -235,8 +235,8 @@ def render_trust(chapters: Chapters) -> str:
         page = chapters.find_page(slug)
         boxes = [one for one in page.passages if one.kind == "result"]
         reasons = [
-            f"[{number}.{place}]({slug}.md#{box.id}) {words['unproved'][reason]}"
-            for place, box in enumerate(boxes, start=1)
+            f"[{number}.{page.places[box.id]}]({slug}.md#{box.id}) {words['unproved'][reason]}"
+            for box in boxes
             if (reason := dict(box.options).get("unproved"))
         ]
         if boxes:

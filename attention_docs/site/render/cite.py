@@ -11,6 +11,7 @@ from pathlib import Path
 import yaml
 
 from attention_docs.locales import Locale
+from attention_docs.site.read.editions import read_editions
 
 FILE = "CITATION.cff"
 MARKS = re.compile(r"[*`$]")
@@ -18,33 +19,42 @@ MARKS = re.compile(r"[*`$]")
 
 @dataclass(frozen=True)
 class Citation:
-    """What every citation names: authors, version and year of the whole."""
+    """What every citation names: authors, edition and year of the whole."""
 
     author: str
     version: str
     year: str
+    is_published: bool
+
+    def name_edition(self, locale: Locale) -> str:
+        """The edition in words: "edition 2026.1, in preparation"."""
+        words = locale["site"]["cite"]
+        said: str = words["edition" if self.is_published else "prepared"]
+        return said.format(self.version)
 
 
 def read_citation(root: Path) -> Citation | None:
     """What the project's `CITATION.cff` says; None if it has none."""
     path = root / FILE
-    return _parse(path.read_text(encoding="utf-8")) if path.is_file() else None
+    if not path.is_file():
+        return None
+    author, version, year = _parse(path.read_text(encoding="utf-8"))
+    return Citation(author, version, year, version in {one["id"] for one in read_editions(root)})
 
 
 @lru_cache(maxsize=8)
-def _parse(text: str) -> Citation:
+def _parse(text: str) -> tuple[str, str, str]:
     found = yaml.safe_load(text)
     author = str(found["authors"][0]["name"])
-    return Citation(author, str(found["version"]), str(found["date-released"])[:4])
+    return author, str(found["version"]), str(found["date-released"])[:4]
 
 
 def cite(citation: Citation, title: str, site: str, locale: Locale) -> str:
     """A citation in words, without an address."""
     said: str = locale["site"]["cite"]["plain"]
     named = {"title": MARKS.sub("", title), "site": site}
-    return said.format(
-        **named, author=citation.author, version=citation.version, year=citation.year
-    )
+    edition = citation.name_edition(locale)
+    return said.format(**named, author=citation.author, edition=edition, year=citation.year)
 
 
 def render_cite_fold(
@@ -62,7 +72,7 @@ def render_cite_fold(
         "title": MARKS.sub("", title),
         "howpublished": site,
         "year": citation.year,
-        "note": words["version"].format(citation.version),
+        "note": citation.name_edition(locale),
         **({"url": address} if address else {}),
     }
     inner = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())

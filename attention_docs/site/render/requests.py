@@ -2,8 +2,9 @@
 
 `<!-- gallery: masks -->`, `<!-- works: papers -->`, `<!-- reports -->`, `<!-- results -->`, `<!--
 review -->`, `<!-- notes -->`, `<!-- questions: masks -->`, `<!-- teaching: lecture -->`, `<!--
-inventory: take -->` and `<!-- filter -->` stand for parts that are made from the chapters and from
-four lists in `docs/`: `mistakes.toml`, `notes.toml`, `questions.toml` and `teaching.toml`. `<!--
+inventory: take -->`, `<!-- editions -->` and `<!-- filter -->` stand for parts that are made from
+the chapters and from five lists in `docs/`: `mistakes.toml`, `notes.toml`, `questions.toml`,
+`teaching.toml` and `editions.toml`. `<!--
 cards: part-1 -->`, `<!-- builds-on -->` and `<!-- next -->` are made from the navigation. `<!--
 sentence -->` is where a reader's own sentence is read, `<!-- next-token -->` where a model goes on
 with a beginning, `<!-- model: masking -->` where it does what a chapter is about on a reader's own
@@ -19,6 +20,7 @@ from attention_docs.site.read.pieces import Request
 from attention_docs.site.render import (
     boxes,
     citations,
+    editions,
     inventory,
     mistakes,
     model_panel,
@@ -58,6 +60,8 @@ def expand_request(request: Request, chapters: Chapters, slug: str = "") -> str 
             return notes.render_notes(chapters)
         case "questions":
             return questions.render_questions(request.name, chapters)
+        case "editions":
+            return editions.render_editions(chapters)
         case "teaching":
             return teaching.render_teaching(request.name, chapters)
         case "inventory":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
 import math
 import re
 import struct
@@ -22,6 +23,25 @@ ADDRESS = "https://example.org/attention/"
 REPOSITORY = "https://example.org/you/attention"
 PAGES = ("", "weights/", "zh/", "zh/weights/")
 HREFLANG = "{http://www.w3.org/1999/xhtml}link"
+CITATION = """authors:
+  - name: The contributors
+version: "2026.1"
+date-released: "2026-12-01"
+"""
+EDITIONS = """[[entry]]
+id = "2026.1"
+date = "2026-12-01"
+numbers = {}
+
+[[entry]]
+id = "2027.1"
+date = "2027-01-02"
+numbers = {}
+errata = ["weights#weights"]
+wrong = ["2026.1"]
+errata_en = ["It was wrong."]
+errata_zh = ["错了。"]
+"""
 LOC = "{http://www.sitemaps.org/schemas/sitemap/0.9}loc"
 
 
@@ -52,6 +72,8 @@ def built(project: FixtureProject, **environment: str) -> FixtureProject:
         )
         project.edit(path, "# Weights {", f"# {title} {{")
     project.edit("docs/en/index.md", "# Constants {", "# Attention, derived and executed {")
+    project.write("CITATION.cff", CITATION)
+    project.write("docs/editions.toml", EDITIONS)
     project.stamp()
     done = project.build(**environment)
     assert done.returncode == 0, done.stderr
@@ -213,3 +235,75 @@ def hash_files(folder: Path) -> dict[str, str]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
+
+
+# --- what machines find
+
+
+def read_data(page: BeautifulSoup) -> dict[str, object]:
+    (tag,) = page.select('script[type="application/ld+json"]')
+    return dict(json.loads(tag.get_text()))
+
+
+def test_a_page_is_described_as_data(published: FixtureProject, bare: FixtureProject) -> None:
+    assert read_data(parse_page(published, "zh/weights/")) == {
+        "@context": "https://schema.org",
+        "@type": "LearningResource",
+        "name": "权重",
+        "description": "什么是权重。",
+        "inLanguage": "zh-Hans",
+        "license": "https://creativecommons.org/licenses/by/4.0/",
+        "isAccessibleForFree": True,
+        "author": {"@type": "Organization", "name": "The contributors"},
+        "version": "2026.1",
+        "teaches": "What is it?",
+        "learningResourceType": "chapter",
+        "position": 1,
+        "url": f"{ADDRESS}zh/weights/",
+        "translationOfWork": [{"@id": f"{ADDRESS}weights/"}],
+        "isPartOf": {"@type": "Course", "@id": f"{ADDRESS}zh/"},
+    }
+    home = read_data(parse_page(published, ""))
+    assert (home["@type"], home["name"]) == ("Course", "Attention, derived and executed")
+    assert home["workTranslation"] == [{"@id": f"{ADDRESS}zh/"}]
+    local = read_data(parse_page(bare, "weights/"))
+    assert "url" not in local
+    assert local["workTranslation"] == [{"@id": "../zh/weights/"}]
+    assert local["isPartOf"] == {"@type": "Course", "@id": "../"}
+
+
+def test_a_browser_can_install_the_site(published: FixtureProject, bare: FixtureProject) -> None:
+    (link,) = parse_page(published, "zh/weights/").select('link[rel="manifest"]')
+    assert link["href"] == "../manifest.webmanifest"
+    manifest = json.loads(published.read("site/zh/manifest.webmanifest"))
+    assert (manifest["lang"], manifest["start_url"], manifest["display"]) == (
+        *("zh", "./", "standalone"),
+    )
+    (icon,) = manifest["icons"]
+    assert (published.root / "site/zh" / icon["src"]).is_file()
+    assert not parse_page(bare, "").select('link[rel="manifest"]')
+
+
+def test_a_feed_tells_of_editions(published: FixtureProject, bare: FixtureProject) -> None:
+    (link,) = parse_page(published, "zh/weights/").select('link[type="application/atom+xml"]')
+    assert link["href"] == "../editions.xml"
+    feed = ElementTree.fromstring(published.read("site/zh/editions.xml"))
+    atom = "{http://www.w3.org/2005/Atom}"
+    assert feed.findtext(f"{atom}id") == f"{ADDRESS}zh/editions.xml"
+    assert feed.findtext(f"{atom}updated") == "2027-01-02T00:00:00Z"
+    said = [
+        [entry.findtext(f"{atom}{name}") for name in ("title", "id", "updated", "summary")]
+        for entry in feed.iter(f"{atom}entry")
+    ]
+    place = f"{ADDRESS}zh/editions/#edition-"
+    assert said == [
+        [
+            *("2027.1 版", f"{place}2027-1", "2027-01-02T00:00:00Z"),
+            "2027-01-02 发布，有编号的结果 0 个。本版更正：错了。",
+        ],
+        [
+            *("2026.1 版", f"{place}2026-1", "2026-12-01T00:00:00Z"),
+            "2026-12-01 发布，有编号的结果 0 个。",
+        ],
+    ]
+    assert not (bare.root / "site/editions.xml").exists()

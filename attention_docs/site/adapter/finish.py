@@ -10,7 +10,15 @@ from mkdocs.config.defaults import MkDocsConfig
 from attention_docs.site import proofs, record
 from attention_docs.site.adapter.log import log
 from attention_docs.site.adapter.state import BuildState
-from attention_docs.site.publish import anki, moodle, proof_goals, redirects, site, styles
+from attention_docs.site.publish import (
+    anki,
+    discovery,
+    moodle,
+    proof_goals,
+    redirects,
+    site,
+    styles,
+)
 from attention_docs.site.publish import live as live_pages
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.render.assembled_page import FILES
@@ -37,6 +45,8 @@ def finish_build(state: BuildState, config: MkDocsConfig) -> None:
         moodle.write_whole_bank(
             stage, [one for one in build.catalogue.pages if one.page.lang == lang]
         )
+        home = build.published[build.pages[lang]["index"].path]
+        discovery.write_files(stage, home, build.catalogue, build.chapters[lang])
         anki.write_deck(stage / folder, build.chapters[lang], base and f"{base}{folder}")
     styles.write_styles(stage, Path(config.docs_dir), state.tools.sheets)
     if build.target.live:

@@ -18,6 +18,7 @@ from attention_docs.site.build import Build
 from attention_docs.site.publish import live as live_pages
 from attention_docs.site.publish import models
 from attention_docs.site.publish.catalogue import PublishedPage
+from attention_docs.site.publish.discovery import EDITIONS, describe_resource
 from attention_docs.site.publish.head import make_head
 from attention_docs.site.publish.html_checks import find_forbidden, find_unrendered
 from attention_docs.site.publish.listings import translate_listing
@@ -38,8 +39,6 @@ from attention_docs.site.render.cite import read_citation, render_cite_fold
 from attention_docs.site.render.complete import complete_html
 from attention_docs.site.render.model_panel import describe_panel
 from attention_docs.site.render.sentence import EXAMPLES
-
-EDITIONS = "editions"  # the page that tells of them
 
 
 def begin_page(state: BuildState, page: SitePage, source: Source) -> str:
@@ -117,6 +116,7 @@ def _locate_script_table(build: Build, script: ScriptConverter) -> str:
 def describe_page(state: BuildState, page: Page, known: PageState) -> dict[str, Any]:
     """What the templates in theme/ say of a page."""
     published, build = state.build.published[known.source.path], state.build
+    citation = read_citation(build.root)
     if page.canonical_url:
         page.canonical_url = build.target.site_url + published.text_url
     return {
@@ -125,6 +125,9 @@ def describe_page(state: BuildState, page: Page, known: PageState) -> dict[str, 
         "search_base": _locate_search(build, known.source.lang, page.url),
         **_describe_translation(state, known.source),
         "edition": _describe_edition(state, published),
+        "data": describe_resource(
+            published, build.catalogue, build.numbered.get(known.source.slug), citation
+        ),
         "about": make_head(published, build.catalogue, state.card),
         "script": _describe_script(state, published),
         "takeaway": published.render_copies_line(build.offers_archive(known.source))

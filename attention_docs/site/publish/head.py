@@ -10,6 +10,7 @@ from typing import Any
 from attention_docs.site.addresses import make_relative
 from attention_docs.site.publish import share_card
 from attention_docs.site.publish.catalogue import Catalogue, PublishedPage
+from attention_docs.site.publish.discovery import FEED, MANIFEST, has_feed
 
 REL = "alternate "
 """The space counts for nothing, except that the theme's script looks for `link[rel=alternate]` and
@@ -32,6 +33,11 @@ def make_head(
     others = (locale for other, locale in catalogue.locales.items() if other != lang)
     shared += [("og:locale:alternate", locale) for locale in others]
     if site_url:  # these are read away from the page: absolute addresses or none
+        home = catalogue.addresses.find_folder(of.page.lang)
+        links.append({"rel": "manifest", "href": make_relative(home + MANIFEST, of.url)})
+        if has_feed(catalogue):
+            feed = make_relative(home + FEED, of.url)
+            links.append({"rel": REL, "type": "application/atom+xml", "href": feed})
         links += [
             {"rel": REL, "hreflang": code, "href": address}
             for code, address in list_alternates(of.page.slug, catalogue)

@@ -19,12 +19,17 @@ MARKS = re.compile(r"[*`$]")
 
 @dataclass(frozen=True)
 class Citation:
-    """What every citation names: authors, edition and year of the whole."""
+    """What every citation names: authors, edition and date of the whole."""
 
     author: str
     version: str
-    year: str
+    date: str
     is_published: bool
+
+    @property
+    def year(self) -> str:
+        """The year alone."""
+        return self.date[:4]
 
     def name_edition(self, locale: Locale) -> str:
         """The edition in words: "edition 2026.1, in preparation"."""
@@ -38,15 +43,15 @@ def read_citation(root: Path) -> Citation | None:
     path = root / FILE
     if not path.is_file():
         return None
-    author, version, year = _parse(path.read_text(encoding="utf-8"))
-    return Citation(author, version, year, version in {one["id"] for one in read_editions(root)})
+    author, version, date = _parse(path.read_text(encoding="utf-8"))
+    return Citation(author, version, date, version in {one["id"] for one in read_editions(root)})
 
 
 @lru_cache(maxsize=8)
 def _parse(text: str) -> tuple[str, str, str]:
     found = yaml.safe_load(text)
     author = str(found["authors"][0]["name"])
-    return author, str(found["version"]), str(found["date-released"])[:4]
+    return author, str(found["version"]), str(found["date-released"])
 
 
 def cite(citation: Citation, title: str, site: str, locale: Locale) -> str:

@@ -18,7 +18,7 @@ LINT = $(BIN)/ruff check && $(BIN)/ruff format --check && \
     if [ -x $(BIOME) ]; then $(BIOME) ci --error-on-warnings; \
     else echo "JavaScript was not checked: set-up found no npm"; test -z "$$REQUIRE_BIOME"; fi
 
-.PHONY: serve test check format site bench mutants proofs update picture pdf links translated chapter language lock clean
+.PHONY: serve test check format site wheel bench mutants proofs update picture pdf links translated chapter language lock clean
 
 serve: $(READY)
 	$(BIN)/mkdocs serve --livereload
@@ -36,6 +36,12 @@ check: $(READY)
 
 site: $(READY)
 	$(BIN)/mkdocs build
+
+# The package as a wheel in dist/, checked as an index of packages would check it.
+wheel: $(READY)
+	$(BIN)/python -m attention_docs.site.publish.wheel dist
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet twine==7.0.0
+	$(BIN)/twine check --strict dist/*
 
 # Lay out Python and JavaScript as the checks want them, and mend what can be mended without asking.
 format: $(READY)

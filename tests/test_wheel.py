@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT
+from attention_docs.site.publish.wheel import name_wheel
+from tests.conftest import ADDRESSES, ROOT
 
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "attention_docs")
 
@@ -48,8 +49,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def installed(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with what the wheel holds."""
     target = tmp_path_factory.mktemp("installed")
-    options = ("--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check")
-    run_python("-m", "pip", "wheel", "-q", *options, "-w", str(target), str(sources), cwd=target)
+    run_python("-m", "attention_docs.site.publish.wheel", str(target), cwd=sources)
     (wheel,) = target.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(target)
@@ -68,6 +68,24 @@ def test_the_wheel_holds_the_package_without_the_engine(installed: Path) -> None
         *wanted,
         Path("attention_docs/py.typed"),
     }
+
+
+@pytest.mark.long
+def test_the_same_sources_make_the_same_wheel(installed: Path, sources: Path) -> None:
+    again = sources / "again"
+    run_python("-m", "attention_docs.site.publish.wheel", str(again), cwd=sources)
+    (first,), (second,) = installed.glob("*.whl"), again.glob("*.whl")
+    assert first.name == second.name
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_the_site_offers_the_wheel(site: Path) -> None:
+    (wheel,) = site.glob("*.whl")
+    assert wheel.name == name_wheel(ROOT)
+    notebook = json.loads((site / "notebooks/en/softmax.ipynb").read_text(encoding="utf-8"))
+    command = notebook["cells"][0]["source"].split("```")[1]
+    url = ADDRESSES["SITE_URL"]
+    assert (f"{url}{wheel.name}" in command) == bool(url)
 
 
 @pytest.mark.long

@@ -18,6 +18,7 @@ from attention_docs.site.publish import (
     redirects,
     site,
     styles,
+    wheel,
 )
 from attention_docs.site.publish import live as live_pages
 from attention_docs.site.read.failure import Failure
@@ -81,6 +82,7 @@ def _publish(state: BuildState, pages: list[site.FinishedPage]) -> None:
     state.stop_on(Failure(f"site/{name}", 1, "was made and is not there") for name in lost)
     if target.live:
         live_pages.list_for_offline(place.stage)
+    wheel.write_wheel(state.build.root, place.stage, state.page_cache.store)
     base = urlsplit(target.site_url).path or "/"
     site.write_archive(place.stage, state.card, base, state.page_cache.store)
     site.write_sums(place.stage)

@@ -7,6 +7,7 @@ from typing import Any
 from attention_docs.colours import resolve_colours
 from attention_docs.site.publish.catalogue import Catalogue, PublishedPage
 from attention_docs.site.publish.markdown import expand_lines, format_fence, split_parts
+from attention_docs.site.publish.wheel import name_wheel
 from attention_docs.site.publish.without_answers import hide_answers, pack_answers
 from attention_docs.site.read.pieces import Block
 from attention_docs.site.render.assembled_page import AssembledPage
@@ -58,11 +59,13 @@ def _describe_notebook(
     """What the notebook is, and what it needs."""
     locale, page = assembled.locale["site"]["copies"], assembled.page
     needs = sorted(catalogue.modules.find_third_party(page.code, ("torch",)))
-    package = "."
-    if catalogue.repository:
+    package, wheel = ".", name_wheel(catalogue.root)
+    if catalogue.site_url and wheel:
+        package = catalogue.site_url + wheel
+    elif catalogue.repository:
         package = f'"attention-docs @ git+{catalogue.repository}"'
     command = " ".join(["pip install", *needs, package])
-    if not catalogue.repository:
+    if package == ".":
         command += f"  # {locale['project']}"
     title = page.title
     if catalogue.site_url:

@@ -1,4 +1,4 @@
-"""Question banks for Moodle: its XML, with the numbers, choices and reasons that the pages judge.
+"""Question banks for Moodle and in QTI: the numbers, choices and reasons that the pages judge.
 
 What is wanted comes from the built pages, where docs/assets/exercises.js reads it, and from the
 rules of Moodle's import (question/format/xml/format.php): which elements a question may hold, in
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -209,3 +210,91 @@ def test_the_whole_bank_holds_those_of_all_chapters(lang: str, site: Path) -> No
 )
 def test_how_near_an_answer_must_be(number: Number, others: list[float], slack: float) -> None:
     assert find_slack(number, others) == pytest.approx(slack, rel=1e-2)
+
+
+# --- QTI, which other platforms import
+
+QTI = "{http://www.imsglobal.org/xsd/ims_qtiasiv1p2}"
+Given = dict[str, Any]  # by the name of a field: a number, or the chosen labels
+
+
+def read_items(site: Path, lang: str, slug: str) -> dict[str, Any]:
+    """The questions of a chapter by their ids."""
+    tree = lxml.etree.fromstring((site / "banks" / lang / f"{slug}.qti.xml").read_bytes())
+    found = {one.get("ident"): one for one in tree.iter(f"{QTI}item")}
+    assert len(found) == len([*tree.iter(f"{QTI}item")])
+    return found
+
+
+def holds(condition: Any, given: Given) -> bool:
+    """A condition as the specification has it; children of one condition hold together."""
+    name, answer = lxml.etree.QName(condition).localname, given.get(condition.get("respident"))
+    parts = [holds(one, given) for one in condition]
+    results = {
+        "other": lambda: True,
+        "and": lambda: all(parts),
+        "not": lambda: not any(parts),
+        "conditionvar": lambda: all(parts),
+        "varequal": lambda: condition.text in (answer or ()),
+        "vargte": lambda: answer is not None and answer >= float(condition.text),
+        "varlte": lambda: answer is not None and answer <= float(condition.text),
+    }
+    return results[name]()
+
+
+def score(item: Any, given: Given) -> tuple[float, list[str]]:
+    """The points of an answer, and what is said of it."""
+    points, said = 0.0, []
+    for rule in item.iter(f"{QTI}respcondition"):
+        if not holds(rule.find(f"{QTI}conditionvar"), given):
+            continue
+        points = float(rule.findtext(f"{QTI}setvar") or points)
+        names = [one.get("linkrefid") for one in rule.iter(f"{QTI}displayfeedback")]
+        said += [item.find(f"{QTI}itemfeedback[@ident='{n}']//{QTI}mattext").text for n in names]
+        if rule.get("continue") == "No":
+            break
+    return points, said
+
+
+@pytest.mark.parametrize("lang", BUILT)
+@pytest.mark.parametrize("slug", CHAPTERS)
+def test_qti_judges_as_the_page_does(lang: str, slug: str, site: Path) -> None:
+    items, fields = read_items(site, lang, slug), [*find_fields(site, lang, slug)]
+    assert items.keys() == list_questions(site, lang, slug).keys()
+    for name, wanted, traps in fields:
+        item = items[f"{slug}-{name}"]
+        names = [one.get("ident") for one in item.iter(f"{QTI}response_str")]
+        rows = wanted if isinstance(wanted, list) else [wanted]
+        flat = [x for row in rows for x in (row if isinstance(row, list) else [row])]
+        right = dict(zip(names, flat, strict=True))
+        assert score(item, right)[0] == 100
+        for place in names:
+            assert score(item, right | {place: right[place] + 0.1 + abs(right[place])})[0] == 0
+        for trap in traps if len(names) == 1 else ():
+            points, said = score(item, {names[0]: trap})
+            assert points == 0
+            assert len(said) >= 1
+    choices = [one for one in list_questions(site, lang, slug).values() if one.findall("answer")]
+    for question in (one for one in choices if one.get("type") == "multichoice"):
+        item = items[question.findtext("idnumber")]
+        labels = [one.get("ident") for one in item.iter(f"{QTI}response_label")]
+        answers = question.findall("answer")
+        good = [n for n, a in zip(labels, answers, strict=True) if float(a.get("fraction")) > 0]
+        assert score(item, {"response1": good})[0] == 100
+        for label in labels:
+            points, said = score(item, {"response1": [label]})
+            assert (points == 100) == ([label] == good)
+            reason = answers[labels.index(label)].findtext("feedback/text")
+            assert not reason or reason in said
+
+
+@pytest.mark.parametrize("lang", BUILT)
+def test_the_package_names_each_of_its_files(lang: str, site: Path) -> None:
+    with zipfile.ZipFile(site / "banks" / lang / "qti.zip") as package:
+        manifest = lxml.etree.fromstring(package.read("imsmanifest.xml"))
+        named = [one.get("href") for one in manifest.iter("{*}file")]
+        assert sorted([*named, "imsmanifest.xml"]) == sorted(package.namelist())
+        assert named == [one.get("href") for one in manifest.iter("{*}resource")]
+        assert {*named} == {f"{slug}.qti.xml" for slug in CHAPTERS}
+        for name in named:
+            assert package.read(name) == (site / "banks" / lang / name).read_bytes()

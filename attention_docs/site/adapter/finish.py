@@ -15,6 +15,7 @@ from attention_docs.site.publish import (
     discovery,
     moodle,
     proof_goals,
+    qti,
     redirects,
     site,
     styles,
@@ -43,9 +44,9 @@ def finish_build(state: BuildState, config: MkDocsConfig) -> None:
     redirects.write_redirects(stage, build.moved, build.addresses, build.pages, build.tags)
     for lang in build.catalogue.complete:
         folder, base = build.addresses.find_folder(lang), build.target.site_url
-        moodle.write_whole_bank(
-            stage, [one for one in build.catalogue.pages if one.page.lang == lang]
-        )
+        own = [one for one in build.catalogue.pages if one.page.lang == lang]
+        moodle.write_whole_bank(stage, own)
+        qti.write_package(stage, own)
         home = build.published[build.pages[lang]["index"].path]
         discovery.write_files(stage, home, build.catalogue, build.chapters[lang])
         anki.write_deck(stage / folder, build.chapters[lang], base and f"{base}{folder}")
@@ -97,6 +98,7 @@ def _refresh(state: BuildState) -> None:
             published = state.build.published[page.source.path]
             unchanged |= {f"{published.url}index.html", published.markdown}
             unchanged |= {published.notebook, published.answers, published.listing, published.bank}
+            unchanged.add(published.assessment)
             unchanged.add(live_pages.make_path(page.source))
     target = state.place.target
     unchanged |= {path.relative_to(target).as_posix() for path in (target / FILES).glob("*")}

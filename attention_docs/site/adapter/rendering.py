@@ -25,6 +25,7 @@ from attention_docs.site.publish.listings import translate_listing
 from attention_docs.site.publish.markdown import render_copy as markdown_copy
 from attention_docs.site.publish.moodle import write_bank
 from attention_docs.site.publish.notebook import make_notebook
+from attention_docs.site.publish.qti import write_assessment
 from attention_docs.site.publish.questions import list_questions
 from attention_docs.site.publish.redirects import find_addresses
 from attention_docs.site.publish.staging import write_text
@@ -279,6 +280,10 @@ def _make_copies(state: BuildState, known: PageState) -> dict[str, str]:
         chapter = f"{number:02d} {known.source.title}"
         site = published.site_name
         found[published.bank] = write_bank(questions, chapter, site, assembled.locale)
+        words = assembled.locale["site"]["banks"]
+        found[published.assessment] = write_assessment(
+            questions, known.source.slug, f"{site}: {chapter}", words
+        )
     if published.listing and published.translated:
         found[published.listing] = translate_listing(assembled.page)
     if build.target.live and assembled.page.blocks:

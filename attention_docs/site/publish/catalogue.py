@@ -59,6 +59,11 @@ class PublishedPage:
         return f"{BANKS}/{self.page.text_lang}/{self.page.slug}.xml" if asks else ""
 
     @property
+    def assessment(self) -> str:
+        """The path of the same in QTI; empty if it asks nothing."""
+        return self.bank and self.bank.replace(".xml", ".qti.xml")
+
+    @property
     def has_exercises(self) -> bool:
         """Whether the page asks something that has an answer."""
         return any(isinstance(one, Box) and one.kind == "exercise" for one in self.page.pieces)

@@ -61,11 +61,11 @@ def _write_question(question: Question, words: Any) -> str:
             text = f"{text}<p>{words['strangers']}</p>"
     elif isinstance(ask.wanted.exact, list):
         kind, lines = "cloze", iter(())
-        text += _write_gaps(ask.wanted) + _advise(ask.wanted, words)
-        feedback += _list_mistakes(ask.traps, words)
+        text += _write_gaps(ask.wanted) + give_digits(ask.wanted, words)
+        feedback += list_mistakes(ask.traps, words)
     else:
         kind, lines = "numerical", _write_number(ask.wanted, ask.traps)
-        text += _advise(ask.wanted, words)
+        text += give_digits(ask.wanted, words)
     head = [
         f"<name>{_text(question.title)}</name>",
         _field("questiontext", text + question.source),
@@ -106,7 +106,7 @@ def _write_choice(question: Question) -> Iterator[str]:
         fraction = 100.0 if one.is_right else 0.0
         if is_proof:  # a line that belongs takes away half
             fraction = -50.0 if one.is_right else 100 / strangers
-        yield _answer(f"{fraction:.7g}", to_html(one.text), _explain(one.why), "html")
+        yield _answer(f"{fraction:.7g}", to_html(one.text), explain(one.why), "html")
 
 
 def _write_number(wanted: Number, traps: Sequence[Number]) -> Iterator[str]:
@@ -114,7 +114,7 @@ def _write_number(wanted: Number, traps: Sequence[Number]) -> Iterator[str]:
     yield _answer("100", repr(wanted.exact), "", "moodle_auto_format", slack)
     for one in traps:
         width = find_slack(one, [wanted.exact])
-        yield _answer("0", repr(one.exact), _explain(one.why), "moodle_auto_format", width)
+        yield _answer("0", repr(one.exact), explain(one.why), "moodle_auto_format", width)
     yield "<unitgradingtype>0</unitgradingtype>"
     yield "<unitpenalty>0.1</unitpenalty>"
     yield "<showunits>3</showunits>"
@@ -135,20 +135,21 @@ def _write_gaps(wanted: Number) -> str:
     return "".join(lines)
 
 
-def _advise(wanted: Number, words: Any) -> str:
+def give_digits(wanted: Number, words: Any) -> str:
+    """How many digits are wanted, where a number is not whole."""
     entries = wanted.exact if isinstance(wanted.exact, list) else [wanted.exact]
     flat = [one for row in entries for one in (row if isinstance(row, list) else [row])]
     is_whole = all(float(one).is_integer() for one in flat)
     return "" if is_whole else f"<p><small>{words['digits']}</small></p>"
 
 
-def _list_mistakes(traps: Sequence[Number], words: Any) -> str:
+def list_mistakes(traps: Sequence[Number], words: Any) -> str:
     """Lists that are often given, each with its sentence."""
-    items = "".join(f"<li>{html.escape(one.printed)}: {_explain(one.why)}</li>" for one in traps)
+    items = "".join(f"<li>{html.escape(one.printed)}: {explain(one.why)}</li>" for one in traps)
     return f"<p>{words['mistakes']}</p><ul>{items}</ul>" if items else ""
 
 
-def _explain(why: str) -> str:
+def explain(why: str) -> str:
     """A reason as a sentence of its own."""
     return to_html(why[:1].upper() + why[1:]) if why else ""
 

@@ -31,9 +31,17 @@ def render_teaching(part: str, chapters: Chapters) -> str:
         case "beliefs":
             return _render_beliefs(chapters)
         case "bank":
-            path = f"{_find_root(chapters)}{BANKS}/{chapters.lang}/all.xml"
-            label = chapters.locale["site"]["teaching"]["whole"]
-            return f'<a href="{path}" download="attention-moodle.xml">{label}</a>'
+            folder = f"{_find_root(chapters)}{BANKS}/{chapters.lang}/"
+            words = chapters.locale["site"]["teaching"]
+            files = [
+                ("all.xml", "attention-moodle.xml", "whole"),
+                ("qti.zip", "attention-qti.zip", "qti"),
+            ]
+            links = (
+                f'<a href="{folder}{path}" download="{name}">{words[label]}</a>'
+                for path, name, label in files
+            )
+            return "<br>".join(links)
     return _render_plan(part, chapters)
 
 

@@ -1,0 +1,209 @@
+"""The judged questions as QTI 1.2 in a content package, which Canvas, Sakai and others import.
+
+A number is right between two bounds, numbers in lists are fields of one question, a choice has one
+right answer, of the lines of a proof those that do not belong are marked, a card is answered in
+words. Each wrong answer that a page recognises has its sentence as feedback.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from attention_docs.site.publish.archive import DATE
+from attention_docs.site.publish.catalogue import PublishedPage
+from attention_docs.site.publish.moodle import NEVER, explain, give_digits, list_mistakes
+from attention_docs.site.publish.questions import Question, to_html
+from attention_docs.site.publish.tolerance import find_slack
+from attention_docs.site.render.judged import Number
+
+PACKAGE = "qti.zip"
+SPACE = "http://www.imsglobal.org/xsd/ims_qtiasiv1p2"
+PACKING = "http://www.imsglobal.org/xsd/imscp_v1p1"
+HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
+ALL_RIGHT = "correct"  # the feedback that is shown in any case; Canvas knows it by this name
+SCORE = (
+    '<outcomes><decvar varname="SCORE" vartype="Decimal" minvalue="0" maxvalue="100"/></outcomes>'
+)
+KINDS = {
+    "essay": "essay_question",
+    "choice": "multiple_choice_question",
+    "lines": "multiple_answers_question",
+    "number": "numerical_question",
+}
+"""What Canvas calls the kinds of questions; it has none for numbers in lists."""
+
+
+def write_assessment(questions: Sequence[Question], slug: str, title: str, words: Any) -> str:
+    """The questions of a chapter as a file of a package."""
+    items = "".join(_write_item(one, words) for one in questions)
+    return (
+        f'{HEAD}<questestinterop xmlns="{SPACE}">\n'
+        f"<assessment ident={quoteattr(f'attention-{slug}')} title={_quote(title)}>\n"
+        f'<section ident="root_section">\n{items}</section>\n</assessment>\n</questestinterop>\n'
+    )
+
+
+def write_package(folder: Path, pages: Sequence[PublishedPage]) -> None:
+    """All assessments of a language as one package, unless some are as they were."""
+    paths = [folder / one.assessment for one in pages if one.assessment]
+    if not paths or not all(one.is_file() for one in paths):
+        return
+    resources = "".join(
+        f'<resource identifier={quoteattr(one.name)} type="imsqti_xmlv1p2" '
+        f"href={quoteattr(one.name)}><file href={quoteattr(one.name)}/></resource>\n"
+        for one in paths
+    )
+    manifest = (
+        f'{HEAD}<manifest xmlns="{PACKING}" identifier="attention">\n'
+        "<metadata><schema>IMS Content</schema><schemaversion>1.1.3</schemaversion></metadata>\n"
+        f"<organizations/>\n<resources>\n{resources}</resources>\n</manifest>\n"
+    )
+    texts = {"imsmanifest.xml": manifest.encode()}
+    texts |= {one.name: one.read_bytes() for one in paths}
+    with zipfile.ZipFile(paths[0].with_name(PACKAGE), "w") as archive:
+        for name, content in texts.items():
+            archive.writestr(zipfile.ZipInfo(name, DATE), content, zipfile.ZIP_DEFLATED)
+
+
+def _write_item(question: Question, words: Any) -> str:
+    ask, text = question.ask, question.text
+    feedback = {ALL_RIGHT: question.answer} if question.answer else {}
+    rules: list[str] = []
+    if ask is None:
+        kind = "essay"
+        fields = [
+            '<response_str ident="response1" rcardinality="Single"><render_fib/></response_str>'
+        ]
+    elif ask.wanted is None:
+        kind = "lines" if ask.is_proof else "choice"
+        fields, rules = _write_choice(question, feedback)
+        text += f"<p>{words['strangers']}</p>" if ask.is_proof else ""
+    else:
+        wanted, traps = ask.wanted, ask.traps
+        text += give_digits(wanted, words)
+        if isinstance(wanted.exact, list):
+            kind = "numbers"
+            fields, rules = _write_numbers(wanted)
+            feedback[ALL_RIGHT] = feedback.get(ALL_RIGHT, "") + list_mistakes(traps, words)
+        else:
+            kind = "number"
+            fields, rules = _write_number(wanted, traps, feedback)
+    said = "".join(_write_feedback(name, one) for name, one in feedback.items())
+    always = _write_rule("<other/>", feedback=ALL_RIGHT, goes_on=True)
+    rules = [always, *rules] if ALL_RIGHT in feedback else rules
+    return (
+        f"<item ident={quoteattr(question.name)} title={_quote(question.title)}>\n"
+        f"{_name_kind(kind)}<presentation>{_material(text + question.source)}\n"
+        f"{''.join(fields)}</presentation>\n<resprocessing>{SCORE}\n{''.join(rules)}"
+        f"</resprocessing>\n{said}</item>\n"
+    )
+
+
+def _name_kind(kind: str) -> str:
+    if kind not in KINDS:
+        return ""
+    entry = f"<fieldlabel>question_type</fieldlabel><fieldentry>{KINDS[kind]}</fieldentry>"
+    field = f"<qtimetadatafield>{entry}</qtimetadatafield>"
+    return f"<itemmetadata><qtimetadata>{field}</qtimetadata></itemmetadata>\n"
+
+
+def _write_feedback(name: str, html: str) -> str:
+    inner = f"<flow_mat>{_material(html)}</flow_mat>"
+    return f"<itemfeedback ident={quoteattr(name)}>{inner}</itemfeedback>\n"
+
+
+def _write_choice(question: Question, feedback: dict[str, str]) -> tuple[list[str], list[str]]:
+    """The choices, of which one is right; of a proof, all lines that do not belong."""
+    assert question.ask
+    is_proof, labels, rules, right = question.ask.is_proof, [], [], []
+    for number, option in enumerate(question.ask.options, start=1):
+        name = f"choice{number}"
+        inner = _material(to_html(option.text))
+        labels.append(f'<response_label ident="{name}">{inner}</response_label>\n')
+        chosen = f'<varequal respident="response1">{name}</varequal>'
+        is_wanted = option.is_right != is_proof
+        right.append(chosen if is_wanted else f"<not>{chosen}</not>")
+        if option.why:
+            feedback[f"{name}_fb"] = explain(option.why)
+            rules.append(_write_rule(chosen, feedback=f"{name}_fb", goes_on=True))
+    several = "Multiple" if is_proof else "Single"
+    field = f'<response_lid ident="response1" rcardinality="{several}">\n'
+    field += '<render_choice shuffle="Yes">\n'
+    wanted = (
+        f"<and>{''.join(right)}</and>"
+        if is_proof
+        else "".join(one for one in right if not one.startswith("<not>"))
+    )
+    return [field, *labels, "</render_choice>\n</response_lid>\n"], [
+        *rules,
+        _write_rule(wanted, 100),
+    ]
+
+
+def _write_number(
+    wanted: Number, traps: Sequence[Number], feedback: dict[str, str]
+) -> tuple[list[str], list[str]]:
+    """A field; each expected mistake has its sentence and no points."""
+    slack = find_slack(wanted, [one.exact for one in traps])
+    rules = [_write_rule(_bound("response1", wanted.exact, slack), 100)]
+    for number, trap in enumerate(traps, start=1):
+        name = f"mistake{number}_fb"
+        feedback[name] = explain(trap.why)
+        within = _bound("response1", trap.exact, find_slack(trap, [wanted.exact]))
+        rules.append(_write_rule(within, feedback=name))
+    return [_write_field("response1")], rules
+
+
+def _write_numbers(wanted: Number) -> tuple[list[str], list[str]]:
+    """A field for each entry, a line for each row; right if all are."""
+    rows = wanted.exact if isinstance(wanted.exact[0], list) else [wanted.exact]
+    largest = max(abs(one) for row in rows for one in row)
+    fields, bounds = [], []
+    for place, row in enumerate(rows, start=1):
+        for column, entry in enumerate(row, start=1):
+            name = f"entry{place}_{column}"
+            fields.append(
+                _write_field(name, f"{place}, {column}" if len(rows) > 1 else str(column))
+            )
+            bounds.append(_bound(name, entry, find_slack(Number("", entry), largest=largest)))
+    return fields, [_write_rule(f"<and>{''.join(bounds)}</and>", 100)]
+
+
+def _write_field(name: str, label: str = "", kind: str = "Decimal") -> str:
+    said = _material(f"<p>{label}</p>") if label else ""
+    inner = f'<render_fib fibtype="{kind}"><response_label ident="{name}_answer"/></render_fib>'
+    return f'<response_str ident="{name}" rcardinality="Single">{said}{inner}</response_str>\n'
+
+
+def _bound(name: str, exact: float, slack: float) -> str:
+    low, high = exact - slack, exact + slack
+    return (
+        f'<and><vargte respident="{name}">{low!r}</vargte>'
+        f'<varlte respident="{name}">{high!r}</varlte></and>'
+    )
+
+
+def _write_rule(
+    condition: str, score: int | None = None, feedback: str = "", *, goes_on: bool = False
+) -> str:
+    given = "" if score is None else f'<setvar action="Set" varname="SCORE">{score}</setvar>'
+    shown = f'<displayfeedback feedbacktype="Response" linkrefid="{feedback}"/>' if feedback else ""
+    after = "Yes" if goes_on else "No"
+    return (
+        f'<respcondition continue="{after}"><conditionvar>{condition}</conditionvar>'
+        f"{given}{shown}</respcondition>\n"
+    )
+
+
+def _material(html: str) -> str:
+    text = escape(NEVER.sub("", html))
+    return f'<material><mattext texttype="text/html">{text}</mattext></material>'
+
+
+def _quote(text: str) -> str:
+    return quoteattr(re.sub(r"\s+", " ", NEVER.sub("", text)))

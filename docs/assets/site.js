@@ -242,6 +242,20 @@ function showOnePart() {
   }).observe(frame);
 }
 
+// "?slides": the page as slides. No module, so that it works from a disk.
+function showSlides() {
+  const isAsked = new URLSearchParams(location.search).has("slides");
+  if (!isAsked || !document.querySelector("a[data-slides]")) return;
+  const style = Object.assign(document.createElement("link"), { rel: "stylesheet" });
+  style.href = new URL("slides.css", own);
+  style.onload = () => {
+    document.head.append(
+      Object.assign(document.createElement("script"), { src: new URL("slides.js", own) }),
+    );
+  };
+  document.head.append(style);
+}
+
 // A sheet without answers ends with its hints, on a page that can be held back.
 function printHintsLast() {
   const title = words.exercises?.hints;
@@ -652,3 +666,4 @@ nameWhatScrolls();
 printWithAnswers();
 printHintsLast();
 showOnePart();
+showSlides();

@@ -5,7 +5,6 @@ import re
 
 import mpmath
 import numpy as np
-import torch
 
 from tests.conftest import SETTINGS, each_language, find_page_folder, parse_html, read_heading
 from tests.exact import assert_printed
@@ -34,22 +33,6 @@ def test_map(chapter):
     assert chapter.values("map") == ["6", *scores, said[0], vector, said[3]]
 
 
-def test_torch_agrees_with_the_definition():
-    turns = torch.deg2rad(torch.tensor([180.0, 120, 60, 0], dtype=torch.float64))
-    back = torch.deg2rad(torch.tensor([240.0, 180, 120, 60], dtype=torch.float64))
-    keys, queries = (torch.stack([one.cos(), one.sin()], dim=1) for one in (turns, back))
-    values = torch.tensor([[1, 0], [0, 0], [0, 1], [0, 0]], dtype=torch.float64)
-    attend = torch.nn.functional.scaled_dot_product_attention
-    got = attend(6 * queries, keys, values, scale=1.0)
-    np.testing.assert_allclose(got.numpy(), np.array(OUTPUTS, dtype=float), atol=1e-12)
-
-
-@each_language
-def test_one_title(site, lang):
-    index = parse_html(find_page_folder(site, lang, "index") / "index.html")
-    assert index.xpath("count(//h1)") == 1
-
-
 def test_the_picture_tells_scores_weights_and_output(chapter):
     label = chapter.figure("map")
     scores, weights = ("I −3.0, saw₁ 3.0, a 6.0, saw₂ 3.0", "I 0.00, saw₁ 0.05, a 0.91, saw₂ 0.05")
@@ -68,10 +51,6 @@ def title_on(card):
 
 def title_of(site, lang, slug):
     return read_heading(parse_html(find_page_folder(site, lang, slug) / "index.html"))
-
-
-def joined(described):
-    return described.replace("、", ", ")
 
 
 @each_language

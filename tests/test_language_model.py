@@ -989,22 +989,6 @@ def counted_alone(n: int, period: int) -> Fraction:
     return Fraction(1, period - left) if left else Fraction(1, period - 1)
 
 
-def test_what_counts_can_tell_by_enumeration() -> None:
-    """All words of 2 and 3 letters out of 5: the likeliest letter after the same counts."""
-    for n in range(4, 9):
-        after: dict[Any, dict[int, int]] = {}
-        wanted, total = Fraction(0), 0
-        for period in (2, 3):
-            for word in itertools.permutations(range(5), period):
-                text = [word[i % period] for i in range(n + 1)]
-                seen = tuple(text[:n].count(x) for x in range(5)), text[n - 1]
-                nexts = after.setdefault(seen, {})
-                nexts[text[n]] = nexts.get(text[n], 0) + 1
-                wanted += counted_alone(n, period)
-                total += 1
-        assert Fraction(sum(max(one.values()) for one in after.values()), total) == wanted / total
-
-
 def test_what_counts_can_tell_on_the_page(chapter: Page) -> None:
     """On average over all words 751/1920; on a thousand of them a little more or less."""
     chances = [counted_alone(n, p) for p in range(4, 11) for n in range(p + 1, 24)]

@@ -312,18 +312,6 @@ def together(parameters, x, wanted, tau, rates=(0.5, 0.5, 0.5)):
     return moved, losses.detach(), weights.detach()
 
 
-def test_together_like_one_by_one():
-    x, wanted = (one.unflatten(0, (2, 3)) for one in task(normal(1, 6, 6, 2)))
-    before = [normal(2 + i, 2, 4, 6, m) for i, m in enumerate((7, 7, 2))]
-    moved, losses, _ = together(before, x, wanted, 7**0.5, (0.5, 0.3, 0.2))
-    for g, c in itertools.product(range(2), range(4)):
-        one = [w[g, c] for w in before]
-        other, loss = torch_step(one, x[g], wanted[g], (0.5, 0.3, 0.2))
-        torch.testing.assert_close(losses[g, c], loss, rtol=0, atol=1e-12)
-        for a, b in zip(moved, other, strict=True):
-            torch.testing.assert_close(a[g, c], b, rtol=0, atol=1e-12)
-
-
 def task_draws():
     """The training and the validation sequences, from the bits of their numbers."""
     drawn = np.random.default_rng(SEED).choice(4096, size=248, replace=False).tolist()
@@ -502,18 +490,6 @@ def test_learned(chapter):
     np.testing.assert_allclose(value[4:], 1.06 * np.eye(2), rtol=0, atol=0.02)
 
 
-def test_one_gradient_for_the_product():
-    """dW_Q = G W_K and dW_K = Gᵀ W_Q, with the gradients by torch and G from its dS."""
-    x, w_q, w_k, w_v = (normal(i, *s) for i, s in enumerate([(5, 4), (4, 3), (4, 3), (4, 2)]))
-    w_q, w_k = w_q.requires_grad_(), w_k.requires_grad_()
-    scores = (x @ w_q) @ (x @ w_k).T / math.sqrt(3)
-    scores.retain_grad()
-    (torch.softmax(scores, -1) @ (x @ w_v) * normal(9, 5, 2)).sum().backward()
-    g = x.T @ scores.grad @ x / math.sqrt(3)
-    assert (w_q.grad - g @ w_k).abs().max() < 1e-12
-    assert (w_k.grad - g.T @ w_q).abs().max() < 1e-12
-
-
 # ---------------------------------------------------------------- where to start
 
 
@@ -673,18 +649,6 @@ def test_rates(chapter):
     assert (compared(0.1, "scaled")[0] < 0.1).mean() < 0.5
     # Two standard errors of a count of n are at most √n, twice the root of n/4, plus rounding.
     assert [math.ceil(2 * math.sqrt(n / 4) - 1e-9) for n in (60, 30)] == [8, 6]
-
-
-@few
-@given(st.integers(2, 7), st.floats(0.1, 30), st.integers(0, 1000))
-def test_a_row_that_has_decided_passes_little_back(n, sharpness, seed):
-    scores = (sharpness * normal(seed, n)).requires_grad_()
-    by_weights = normal(seed + 1, n)
-    weights = torch.softmax(scores, -1)
-    (weights * by_weights).sum().backward()
-    others = float(weights.detach().sort().values[:-1].sum())
-    spread = float(by_weights.max() - by_weights.min())
-    assert float(scores.grad.abs().sum()) <= 2 * others * spread + 1e-14
 
 
 def test_passes_back(chapter):

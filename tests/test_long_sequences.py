@@ -414,15 +414,6 @@ def test_dilution(chapter: Page) -> None:
         assert Fraction(line["as a fraction"]) == share
 
 
-@given(st.fractions(Fraction(1, 50), 50), st.integers(2, 40), st.integers(2, 40))
-def test_dilution_in_fractions(lead: Fraction, n: int, more: int) -> None:
-    """e^g = lead among n keys; the lead that keeps the weight is (n' - 1)/(n - 1) times it."""
-    share = lead / (lead + n - 1)
-    assert share == 1 / (1 + (n - 1) / lead)
-    kept = lead * Fraction(more - 1, n - 1)
-    assert kept / (kept + more - 1) == share
-
-
 def test_slower_hands(chapter: Page) -> None:
     with mpmath.workdps(30):
         omega = [mpmath.power(10000, -mpmath.mpf(2 * i) / 8) for i in range(4)]
@@ -511,18 +502,6 @@ def test_mark(chapter: Page) -> None:
     assert all(a > b for a, b in pairwise(shares))
 
 
-@given(seeds, st.booleans())
-def test_outputs_differ_iff_the_values_do(seed: int, same: bool) -> None:
-    generator = torch.Generator().manual_seed(seed)
-    q, k, v = torch.randn(3, 2, 4, dtype=torch.float64, generator=generator)
-    if same:
-        v[1] = v[0]
-    q, k, v = (x[[0, 1, 1, 1, 1]][None] for x in (q, k, v))
-    o = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)[0]
-    differ = [float((a - b).abs().max()) > 1e-12 for a, b in pairwise(o)]
-    assert differ == [not same] * 4
-
-
 def test_order(chapter: Page) -> None:
     x = tensor(exam()[0])[None, :, :L]
     mixed = x[:, :, [*range(L - 2, -1, -1), L - 1]]
@@ -532,26 +511,6 @@ def test_order(chapter: Page) -> None:
         moved.append([kind, "✓" if (before - after).abs().max() > 1e-9 else "✗"])
     found = [[*line.values()] for line in chapter.table("order")]
     assert found == moved == [["none", "✗"], ["RoPE", "✓"]]
-
-
-def test_best_without_an_order() -> None:
-    """All sequences of 4 tokens, 2 letters, 2 digits: the best rule that knows the multiset."""
-    n, hits, bound = 4, Fraction(0), Fraction(0)
-    seen: dict[Any, list[int]] = {}
-    for code in range(4**n):
-        tokens = [divmod(code // 4**i % 4, 2) for i in range(n)]  # letter, digit
-        for asked in (0, 1):
-            matching = [digit for letter, digit in tokens if letter == asked]
-            if not matching:
-                continue
-            known = (tuple(sorted(tokens[:-1])), tokens[-1], asked)
-            seen.setdefault(known, []).append(matching[-1])
-            own = tokens[-1][0] == asked
-            most = max(matching.count(0), matching.count(1))
-            bound += 1 if own else Fraction(most, len(matching))
-    for answers in seen.values():
-        hits += max(answers.count(0), answers.count(1))
-    assert hits == bound
 
 
 def test_ceiling(chapter: Page) -> None:
@@ -648,15 +607,6 @@ def test_a_bias_by_key_is_alibi(seed: int, slope: float) -> None:
     torch.testing.assert_close(added, by_key, rtol=0, atol=1e-12)
     ours = scores.numpy() + alibi_bias(np.array([slope]), 5)[0]
     torch.testing.assert_close(torch.from_numpy(ours).softmax(-1), added, rtol=0, atol=1e-12)
-
-
-@pytest.mark.long
-@given(st.integers(1, 6), st.integers(1, 12), st.lists(st.fractions(0, 1), min_size=7, max_size=14))
-def test_level_scores_lose_the_near(near: int, spread: int, at: list[Fraction]) -> None:
-    """In fractions, with e^c = spread."""
-    powers = [1 + (spread - 1) * one for one in at]
-    share = sum(powers[-near:]) / sum(powers)
-    assert share <= Fraction(near * spread, near * spread + len(at) - near)
 
 
 def test_t5_has_32_buckets_up_to_128():

@@ -27,7 +27,7 @@ from attention_docs.memory import (
     trigonometric_features,
     update_by_delta_rule,
 )
-from tests.conftest import ROOT, scale_examples
+from tests.conftest import scale_examples
 from tests.exact import (
     agrees_within_error,
     assert_printed,
@@ -420,26 +420,6 @@ def test_new_names(chapter):
         assert abs(means[n][4] - min(means[n][1:3])) < 0.05
     assert means["8"][3] == 0
     assert means["32"][2] < 1 < means["32"][1]
-
-
-def test_intervals_over_the_seeds_are_students():
-    """97.5% of Student's t with 20 degrees of freedom lie below the factor of the listing."""
-    listing = (ROOT / "docs/listings/memory.py").read_text(encoding="utf-8")
-    (factor,) = re.findall(r"^STUDENT = (\S+)", listing, flags=re.M)
-    assert re.search(r"^SEED, SEEDS, d = 0, 21, 16$", listing, flags=re.M)
-    scale = mpmath.gamma(mpmath.mpf(21) / 2) / (mpmath.sqrt(20 * mpmath.pi) * mpmath.gamma(10))
-    share = mpmath.quad(lambda t: scale / (1 + t**2 / 20) ** 10.5, [0, mpmath.mpf(factor)])
-    assert abs(share - mpmath.mpf("0.475")) < 1e-5
-
-
-def test_exponential_scores_have_full_rank():
-    """By determinants with 40 digits: all leading minors of the kernel are positive."""
-    x = np.random.default_rng(0).normal(size=(12, 3))
-    kernel = mpmath.matrix(12, 12)
-    for i, j in itertools.product(range(12), repeat=2):
-        kernel[i, j] = mpmath.exp(mpmath.fdot(x[i].tolist(), x[j].tolist()))
-    for size in range(1, 13):
-        assert mpmath.det(kernel[:size, :size]) > 0
 
 
 def test_unbiased(chapter):

@@ -117,14 +117,6 @@ def test_symbols_evaluate_to_the_variance(d, m, n, s, t):
     assert got == square - (d * m * n) ** 2
 
 
-def test_symbols_are_only_squares():
-    assert scaling.symbolic_variance(5) == {
-        ("μ_k", "μ_k", "σ_q", "σ_q"): 5,
-        ("μ_q", "μ_q", "σ_k", "σ_k"): 5,
-        ("σ_k", "σ_k", "σ_q", "σ_q"): 5,
-    }
-
-
 def test_intervals_by_hand():
     samples = np.array([3.0, 7.0, 7.0, 11.0] * 100)  # mean 7, variance 8, fourth moment 128
     mean, error = scaling.mean_interval(samples)
@@ -363,13 +355,6 @@ def measures(weights):
     return weights.amax(-1), entropy, (on + beside).sqrt()
 
 
-def competitions(d, draws, seed):
-    """Scores of 8 normal keys: another generator than the page's."""
-    generator = np.random.Generator(np.random.SFC64(seed))
-    length = np.sqrt(2 * generator.standard_gamma(d / 2, size=(draws, 1)))
-    return torch.from_numpy(length * generator.standard_normal((draws, 8)))
-
-
 @functools.cache
 def points(columns):
     """Points of Sobol that fill a cube evenly, for integrals; none lies on a side with a 0."""
@@ -409,27 +394,6 @@ def integrals(d):
     for name, divisor in zip(DIVISORS, (1, math.sqrt(d), d), strict=True):
         found[name] = [(m.mean().item(), m.std().item()) for m in measure_weights(scores, divisor)]
     return found
-
-
-def test_measures_are_those_of_the_exact_jacobian():
-    scores = competitions(16, 5, 1)
-    rows_of = zip(*(m.tolist() for m in measures(torch.softmax(scores, -1))), strict=True)
-    for row, (largest, entropy, size) in zip(scores.tolist(), rows_of, strict=True):
-        exact = softmax(row)
-        assert largest == pytest.approx(float(max(exact)))
-        assert entropy == pytest.approx(float(-mpmath.fsum(a * mpmath.log(a) for a in exact)))
-        assert size == pytest.approx(float(norm([x for line in jacobian(exact) for x in line])))
-
-
-@pytest.mark.long
-def test_competitions_have_the_law_of_whole_vectors():
-    """‖q‖ times normal numbers and q·k of drawn vectors give the same means."""
-    generator = torch.Generator().manual_seed(3)
-    q = torch.randn(40_000, 1, 16, generator=generator, dtype=torch.float64)
-    k = torch.randn(40_000, 8, 16, generator=generator, dtype=torch.float64)
-    drawn = measures(torch.softmax((q * k).sum(-1), -1))
-    for one, (mean, deviation) in zip(drawn, integrals(16)["1"], strict=True):
-        assert abs(one.mean().item() - mean) < 4 * deviation / math.sqrt(40_000)
 
 
 def saturation_table(chapter):
@@ -476,20 +440,6 @@ def test_saturation(chapter):
     jacobians = [found[1024, name][2] for name in DIVISORS]
     assert [parse_plus_minus(v)[0] for v in chapter.values("saturation-table")[1:]] == jacobians
     assert chapter.values("saturation-table")[0] == "2017"
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("d", "name"), [(64, "1"), (1024, "1"), (1024, "d_k")])
-def test_intervals_hold_the_truth_as_often_as_they_should(d, name):
-    """400 experiments such as the page's, smaller: about 95 % of their intervals hold the truth."""
-    divisor = {"1": 1, "d_k": d}[name]
-    each = measure_weights(competitions(d, 400 * 400, 99), divisor)
-    for measure, (truth, deviation) in zip(each, integrals(d)[name], strict=True):
-        # All of them together find a truth that is wrong by a hundredth of a standard deviation.
-        assert abs(measure.mean().item() - truth) < 4 * deviation / 400
-        intervals = map(scaling.mean_interval, measure.numpy().reshape(400, 400))
-        inside = sum(abs(mean - truth) <= error for mean, error in intervals)
-        assert 0.91 * 400 < inside < 0.98 * 400
 
 
 @each_language
@@ -542,22 +492,6 @@ def slopes(d):
     keys = torch.cat([first[:, :, None], rest], -1)
     divisors = zip(DIVISORS, (1, math.sqrt(d), d), strict=True)
     return {name: slopes_of(length * first, keys, divisor) for name, divisor in divisors}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("d", [4, 64])
-def test_slopes_are_those_that_autograd_finds(d):
-    generator = torch.Generator().manual_seed(2)
-    q = torch.randn(4_000, 1, d, generator=generator, dtype=torch.float64, requires_grad=True)
-    k = torch.randn(4_000, 8, d, generator=generator, dtype=torch.float64)
-    weights = torch.softmax((q * k).sum(-1), -1)
-    derivative = [torch.autograd.grad(a.sum(), q, retain_graph=True)[0] for a in weights.T]
-    norms = torch.stack(derivative).square().sum((0, 2, 3)).sqrt()
-    ours = slopes(d)["1"]
-    for of_torch, one in ((norms, ours), (norms < 0.01, ours < 0.01)):
-        of_torch, one = of_torch.double(), one.double()
-        error = of_torch.std().item() / math.sqrt(4_000)
-        assert abs(of_torch.mean().item() - one.mean().item()) < 4 * error + 1e-9
 
 
 def test_gradient(chapter):

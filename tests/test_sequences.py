@@ -323,16 +323,6 @@ def test_window_parameters(chapter):
     assert chapter.values("window")[5:] == ["4,096", "12,288", "815,104", "40,960,000"]
 
 
-@given(st.integers(1, 12))
-def test_the_smallest_window_that_spans_a_sentence(n: int) -> None:
-    """Every token depends on every other exactly if k is at least 2n - 1."""
-    for k in range(1, 2 * n + 4, 2):
-        kernel = torch.ones(1, 1, k, dtype=torch.float64)
-        marks = torch.eye(n, dtype=torch.float64)[:, None]  # one token marked at a time
-        seen = torch.nn.functional.conv1d(marks, kernel, padding="same")[:, 0]
-        assert bool((seen > 0).all()) == (k >= 2 * n - 1)
-
-
 def test_average(chapter):
     sentences = ["I also often saw", "a big old saw"]
     assert [row[0] for row in cells(chapter, "average")] == sentences
@@ -423,13 +413,3 @@ def test_wrong_axis(chapter):
 def test_only_what_stands_before(chapter):
     check_averages(chapter, "exercise-before", [attend_by_hand(WORDS[: i + 1], i) for i in (1, 3)])
     assert attend_by_hand(WORDS[:2], 1)[1] != attend_by_hand(WORDS, 3)[1]
-
-
-@given(seeds)
-def test_averages_of_averages_are_averages(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    first, second = rng.dirichlet(np.ones(5), 4), rng.dirichlet(np.ones(4), 3)
-    corners = np.concatenate([np.eye(4), np.zeros((1, 4))])  # their hull: x >= 0, sum <= 1
-    twice = second @ (first @ corners)
-    assert (twice >= 0).all()
-    assert (twice.sum(axis=1) <= 1 + 1e-12).all()

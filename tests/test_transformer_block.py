@@ -23,7 +23,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from attention_docs import transformer_block
 from attention_docs.heads import FOLDER
-from attention_docs.multi_head import Parameters, multi_head_attention
+from attention_docs.multi_head import Parameters
 from attention_docs.nn import TransformerEncoderLayer
 from attention_docs.smollm2 import encode_text, load_smollm2
 from attention_docs.transformer_block import (
@@ -263,35 +263,6 @@ def test_numpy_and_torch_agree(seed, norm_first):
     assert torch.equal(x, before)
 
 
-@given(seed=seeds, norm_first=st.booleans())
-def test_padding_reaches_no_token(seed, norm_first):
-    torch.manual_seed(seed)
-    layer = TransformerEncoderLayer(6, 3, 10, dropout=0.0, norm_first=norm_first)
-    x = torch.randn(2, 5, 6)
-    mask = (torch.arange(5) < torch.tensor([5, 3])[:, None])[:, None, None]
-    other = x.clone()
-    other[1, 3:] = 50 * torch.randn(2, 6)
-    a, b = layer(x, mask), layer(other, mask)
-    assert torch.equal(a[0], b[0])
-    assert torch.equal(a[1, :3], b[1, :3])
-    assert not torch.equal(a[1, 3:], b[1, 3:])
-
-
-@given(seed=seeds, heads=st.sampled_from([1, 2, 3]))
-def test_key_bias_never_matters(seed, heads):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(4, 6))
-    W, b = rng.normal(size=(4, 6, 6)), rng.normal(size=(4, 6))
-    mask = np.tril(np.ones((4, 4), dtype=bool))
-    with_it, _ = multi_head_attention(x, x, x, Parameters(*W, *b), heads, mask)
-    without, _ = multi_head_attention(x, x, x, Parameters(*W, b[0], None, *b[2:]), heads, mask)
-    np.testing.assert_allclose(with_it, without, atol=1e-11)
-    no_value, _ = multi_head_attention(
-        x, x, x, Parameters(*W, b[0], None, None, b[3] + b[2] @ W[3]), heads, mask
-    )
-    np.testing.assert_allclose(with_it, no_value, atol=1e-11)  # b_V joins b_O
-
-
 def test_dropout_stands_in_four_places():
     seen: list[tuple[int, ...]] = []
 
@@ -374,42 +345,6 @@ def test_flop_count(n, head, heads, d_ff):
         assert block_flops(n, d, d_ff) == count_flops(layer, n, d)
 
 
-def test_what_the_network_adds():
-    """The mean square of FFN(x̂) under Xavier's rule is 8/25: many draws, five standard errors."""
-    rng = np.random.default_rng(8)
-    d, draws = 24, 2000
-    x = rng.normal(size=d)
-    x = (x - x.mean()) / x.std()
-    bound = sqrt(6 / (5 * d))
-    squares = np.empty(draws)
-    for i in range(draws):
-        W_1 = rng.uniform(-bound, bound, (d, 4 * d))
-        W_2 = rng.uniform(-bound, bound, (4 * d, d))
-        squares[i] = (feed_forward(x[None], W_1, W_2) ** 2).mean()
-    error = squares.std(ddof=1) / sqrt(draws)
-    assert error < 0.004
-    assert abs(squares.mean() - 8 / 25) < 5 * error
-
-
-def test_what_the_network_hands_down():
-    """The mean squared length of g J_F, from x̂ up, is 8/25 of that of g."""
-    torch.manual_seed(8)
-    d, draws = 24, 2000
-    x = torch.randn(d, dtype=torch.float64)
-    x = ((x - x.mean()) / x.std(correction=0)).requires_grad_()
-    g = torch.randn(d, dtype=torch.float64)
-    bound = sqrt(6 / (5 * d))
-    shares = np.empty(draws)
-    for i in range(draws):
-        W_1, W_2 = (torch.empty(s, dtype=torch.float64) for s in ((d, 4 * d), (4 * d, d)))
-        hidden = torch.relu(x @ W_1.uniform_(-bound, bound))
-        (below,) = torch.autograd.grad((hidden @ W_2.uniform_(-bound, bound) * g).sum(), x)
-        shares[i] = float((below**2).sum() / (g**2).sum())
-    error = shares.std(ddof=1) / sqrt(draws)
-    assert error < 0.004
-    assert abs(shares.mean() - 8 / 25) < 5 * error
-
-
 def test_residual_gradient():
     """E‖g(I + J)‖² = ‖g‖² + E‖gJ‖² for J of mean 0; the bound without it, and where it is met."""
     rng = np.random.default_rng(8)
@@ -425,31 +360,6 @@ def test_residual_gradient():
         assert np.linalg.norm(g + g @ one) >= (1 - stretch) * np.linalg.norm(g) - 1e-12
     met = g + g @ (-0.9 * np.eye(6))
     assert abs(np.linalg.norm(met) - (1 - 0.9) * np.linalg.norm(g)) < 1e-12
-
-
-def test_equal_weights_keep_what_tokens_share():
-    """With weights of 1/n attention gives, on average, n ‖x̄‖² = (1 - D) ‖X‖², and so back."""
-    rng = np.random.default_rng(3)
-    x = rng.normal(size=(5, 7)) + rng.normal(size=7)
-    share = 5 * (x.mean(axis=0) ** 2).sum() / (x**2).sum()
-    D = ((x - x.mean(axis=0)) ** 2).sum() / (x**2).sum()
-    assert abs(share - (1 - D)) < 1e-12
-    equal = np.full((5, 5), Fraction(1, 5), dtype=float)
-    assert abs(((equal @ x) ** 2).sum() / (x**2).sum() - share) < 1e-12
-
-
-def test_outputs_of_close_tokens_differ_by_the_third_power():
-    """Attention in 40 digits: tokens 100 times closer, outputs 100³ times closer."""
-    rng = np.random.default_rng(4)
-    common, apart = rng.normal(size=3), rng.normal(size=(4, 3))
-    W = [rng.normal(size=(3, 3)).tolist() for _ in range(3)]
-    found = []
-    for size in ("1e-3", "1e-5"):
-        x = [[mpmath.mpf(c) + mpmath.mpf(size) * a for c, a in zip(common, row, strict=True)]
-             for row in apart]  # fmt: skip
-        _, outputs = attend_scaled(*(product(x, one) for one in W))
-        found.append(max(abs(c - d) for c, d in zip(outputs[0], outputs[1], strict=True)))
-    assert abs(mpmath.log10(found[0] / found[1]) - 6) < 0.01
 
 
 # --- the chapter's example, worked out once more with mpmath ------------------------------------
@@ -587,25 +497,6 @@ def captions(chapter, block):
     """The numbers in the captions of a figure's frames."""
     captions = (frame.caption for frame in chapter.frames(block))
     return [re.findall(r"\d(?:[\d.]*\d)?(?:e[-+]\d+)?", caption) for caption in captions]
-
-
-def test_torch_runs_takes_the_direct_path_apart():
-    """w of a network alone is ‖gJ‖²/‖g‖² with J by torch's own Jacobian."""
-    (r2, g2, u, w), rng = torch_runs(1, False, ("FFN",), 1, 1, 1, 4), np.random.default_rng(2017)
-    x, g = (torch.from_numpy(one[0, 0]) for one in rng.normal(size=(2, 1, 1, 4)))
-    g = g / g.norm()
-    W_1, W_2 = (
-        torch.from_numpy(rng.uniform(-sqrt(6 / 20), sqrt(6 / 20), (1, *shape))[0])
-        for shape in ((4, 16), (16, 4))
-    )
-    network = lambda x: torch.relu(x @ W_1) @ W_2  # noqa: E731
-    norm = lambda x: nn.functional.layer_norm(x, (4,))  # noqa: E731
-    arrived = g @ torch.autograd.functional.jacobian(norm, x + network(x))
-    J = torch.autograd.functional.jacobian(network, x)
-    assert abs(w[0, 0] - float(((arrived @ J) ** 2).sum() / (arrived**2).sum())) < 1e-12
-    assert abs(u[0, 0] - float((network(x) ** 2).sum() / (x**2).sum())) < 1e-12
-    assert abs(g2[0, 0] - float(((arrived + arrived @ J) ** 2).sum())) < 1e-12
-    assert abs(r2[0, 0] - float((x**2).mean())) < 1e-12
 
 
 # --- the published numbers -----------------------------------------------------------------------
@@ -875,18 +766,6 @@ def test_measured(chapter, stacks):
     assert (np.diff(pre.mean(axis=1)) < 0).all()
 
 
-@pytest.mark.long
-def test_the_law_holds_step_by_step(stacks):
-    """(‖g‖ r)² changes by (1 + w)/(1 + u) at each sublayer, to a few percent on average."""
-    for first in (False, True):
-        r2, g2, u, w = stacks[12, first]
-        steps = ((1 + w) / (1 + u)).reshape(12, 2, -1).prod(axis=1)
-        level = g2 * r2
-        for block in range(12):
-            ratio = (level[block] / level[block + 1] / steps[block]).mean()
-            assert 0.9 < ratio < 1.15, (first, block)
-
-
 def test_networks_alone(chapter):
     rows = chapter.table("networks-alone")
     gains = []
@@ -967,14 +846,6 @@ def test_residual_scale(chapter):
         scaled.append(with_it[0])
     assert plain[-1] > 3 * plain[0]  # several times as large
     assert max(scaled) < 1.1 * min(scaled)
-
-
-def test_the_parameters_of_the_example():
-    """7 and 85 million at d = 768, by torch's own layer."""
-    layer = nn.TransformerEncoderLayer(768, 12, 3072, device="meta")
-    count = sum(p.numel() for p in layer.parameters())
-    assert round(count / 1e6) == 7
-    assert round(12 * count / 1e6) == 85
 
 
 def test_direct(chapter, stacks):

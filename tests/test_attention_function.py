@@ -95,25 +95,6 @@ def test_same_as_sdpa(shapes: Any, kind: str, dtype: torch.dtype) -> None:
         assert (a - b).detach().abs().max() < BOUNDS[dtype]
 
 
-@few
-@given(
-    sizes=st.permutations([2, 3, 5, 7]),
-    lead=st.lists(st.integers(1, 3), max_size=2),
-    seed=seeds,
-)
-def test_weights_are_a_convex_combination(sizes: list[int], lead: list[int], seed: int) -> None:
-    n_q, n_k, d_k, d_v = sizes
-    rng = np.random.default_rng(seed)
-    q, k, v = (rng.normal(size=(*lead, *s)) for s in ((n_q, d_k), (n_k, d_k), (n_k, d_v)))
-    output, weights = attention(q, k, v)
-    assert output.shape == (*lead, n_q, d_v)
-    assert weights.shape == (*lead, n_q, n_k)
-    assert (weights > 0).all()
-    assert np.allclose(weights.sum(axis=-1), 1, rtol=0, atol=1e-12)
-    assert (output <= v.max(axis=-2, keepdims=True) + 1e-12).all()
-    assert (output >= v.min(axis=-2, keepdims=True) - 1e-12).all()
-
-
 @pytest.mark.parametrize("shapes", [SHAPES[2], SHAPES[-1]])
 def test_returned_weights_are_those_before_dropout(shapes: Any) -> None:
     tensors = make_tensors(shapes, torch.float64)

@@ -17,10 +17,8 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 from torch.utils.flop_counter import FlopCounterMode
 
-from attention_docs.attention_function import attention
 from attention_docs.generation import (
     CONFIGURATIONS,
-    Cache,
     Configuration,
     acceptance,
     attend_with_cache,
@@ -276,38 +274,6 @@ def test_cache_bytes():
         assert cache_bytes(by_name[name], 1) / 1000 == kilobytes
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        Configuration("shared", 3, 4, 2, 8),
-        Configuration("windowed", 3, 4, 4, 8, 0, 0, 5, 2),
-        Configuration("latent", 2, 4, 4, 8, 6, 3),
-    ],
-    ids=lambda model: model.name,
-)
-@pytest.mark.parametrize("n", [1, 4, 9])
-def test_a_step_is_counted_while_it_runs(model, n):
-    """Bytes that the arrays of caches hold, and what torch counts in the step itself."""
-    held = flops = 0
-    for layer in range(model.layers):
-        with FlopCounterMode(display=False) as counter:
-            if model.latent:  # the query has moved: one key for all heads, whose start is the value
-                kept = torch.zeros(n, model.latent + model.position)
-                attention(torch.zeros(model.heads, 1, kept.shape[1]), kept, kept[:, : model.latent])
-                held += kept.nbytes
-            else:
-                window = model.window if layer < model.windowed else None
-                q = torch.zeros(model.heads, 1, model.d_head)
-                new, cache = torch.zeros(model.kv_heads, 1, model.d_head), None
-                for _ in range(n):
-                    before = counter.get_total_flops()
-                    _, cache = attend_with_cache(q, new, new, cache, window)
-                held += cache.key.nbytes + cache.value.nbytes
-        flops += counter.get_total_flops() - (0 if model.latent else before)
-    assert cache_bytes(model, n, 4) == held
-    assert step_flops(model, n) == flops
-
-
 @st.composite
 def distributions(draw, size=4):
     parts = [draw(st.integers(0, 5)) for _ in range(size)]
@@ -366,15 +332,6 @@ def test_expected_tokens():
         # Exactly i guesses are kept, i < k, then all k: by the distribution of the first rejection.
         wanted = sum((i + 1) * a**i * (1 - a) for i in range(k)) + (k + 1) * a**k
         assert expected_tokens(a, k) == wanted
-
-
-def test_nothing_given_is_changed():
-    cache, new = Cache(np.ones((2, 5, 4)), np.ones((2, 5, 4))), np.ones((2, 1, 4))
-    before = [one.copy() for one in (*cache, new)]
-    attend_with_cache(new, new, new, cache)
-    attend_with_cache(new, new, new, cache, window=2)
-    for old, now in zip(before, (*cache, new), strict=True):
-        assert (old == now).all()
 
 
 def turned(x, places):

@@ -216,19 +216,6 @@ def test_what_comes_before_an_edit_does_not_run_again() -> None:
     assert reader.ran == [8, 9, 10, 11]  # the last takes nothing that has changed
 
 
-def test_defaults_and_attributes_of_classes_come_back_with_a_copy() -> None:
-    """They keep no edit from going on where it stands."""
-    blocks = ["x = [1]", "def put(one, into=x):\n    into.append(one)", "class Seen:\n    all = []"]
-    blocks += ["class Own(Seen):\n    def __init__(self):\n        super().__init__()"]
-    blocks += ["put(2)\nSeen.all.append(3)\nSeen.more = 4\nprint(x, Seen.all)"]
-    reader = Reader(blocks)
-    reader.session = Session(make_page(blocks))
-    for again in ("", "  # again"):
-        blocks[4] += again
-        assert reader.run(blocks)["b4", "text"] == "[1, 2] [3]"
-    assert reader.ran == [4]
-
-
 def test_copies_that_take_too_much_make_room_for_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_state, "MAX_COPIED_BYTES", 300_000)
     blocks = [
@@ -243,25 +230,6 @@ def test_copies_that_take_too_much_make_room_for_the_last(monkeypatch: pytest.Mo
     blocks[-1] = "print(int(x8.sum()))"
     assert reader.run(blocks)["b10", "text"] == "2000"
     assert reader.ran == [10]
-
-
-@pytest.mark.parametrize("limit", [100_000, 200_000, 300_000, 400_000])
-def test_an_edit_finds_the_copy_of_the_one_before(
-    limit: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever the blocks behind it take: one answer after another to an exercise."""
-    monkeypatch.setattr(live_state, "MAX_COPIED_BYTES", limit)
-    blocks = ["import numpy as np", *(f"x{n} = np.ones(2_000)" for n in range(9))]
-    for number in range(1, len(blocks)):
-        reader = Reader(blocks)
-        reader.session = Session(make_page(blocks))
-        reader.run(blocks)
-        firsts = []
-        for answer in range(3):
-            edited = [*blocks[:number], f"y = {answer}\n{blocks[number]}", *blocks[number + 1 :]]
-            reader.run(edited)
-            firsts.append(reader.ran[0])
-        assert firsts[1:] == [number, number]
 
 
 def test_a_dragged_knob_copies_less_and_runs_little_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -635,7 +635,7 @@ def test_exercises(chapter):
 @pytest.mark.parametrize("pairing", ["interleaved", "half-split"])
 def test_a_batch_is_turned_as_complex_numbers(pairing: Pairing) -> None:
     """With sizes of which none is another: an axis counted from the wrong end is seen."""
-    x, t = np.random.default_rng(3).normal(size=(2, 5, 3, 4)), np.arange(3.0)
+    x, t = np.random.default_rng(3).normal(size=(2, 7, 3, 4)), np.arange(3.0)
     first, second = {"interleaved": ([0, 2], [1, 3]), "half-split": ([0, 1], [2, 3])}[pairing]
     z = (x[..., first] + 1j * x[..., second]) * np.exp(1j * t[:, None] * np.array([1, 0.01]))
     got = rope(x, t, pairing=pairing)

@@ -8,7 +8,6 @@ from math import sqrt
 
 import hypothesis.strategies as st
 import numpy as np
-import pytest
 import torch
 from hypothesis import given
 
@@ -61,71 +60,6 @@ def barycentric(x: Fraction, y: Fraction) -> list[Fraction]:
 
 
 # The example by its meaning: what each row and each column of a matrix stands for.
-
-COMPONENTS = ["I", "saw", "a", "x", "y"]
-LAYOUT: dict[str, tuple[list[str], list[str], dict[tuple[str, str], float]]] = {
-    # Each word has a component of its own; x and y are the point of a place.
-    "EMBEDDINGS": (
-        ["0 I", "1 saw", "2 a", "3 saw"],
-        COMPONENTS,
-        {("0 I", "I"): 1, ("1 saw", "saw"): 1, ("2 a", "a"): 1, ("3 saw", "saw"): 1},
-    ),
-    # East, north, west, south.
-    "POSITIONS": (
-        ["0", "1", "2", "3"],
-        COMPONENTS,
-        {("0", "x"): 1, ("1", "y"): 1, ("2", "x"): -1, ("3", "y"): -1},
-    ),
-    # After "I" comes a verb, after "a" a noun; "saw" may be either; right neighbours say nothing.
-    "W_TAG": (
-        [f"{place} {one}" for place in ("left", "itself", "right") for one in COMPONENTS],
-        ["pronoun", "verb", "determiner", "noun"],
-        {
-            ("left I", "verb"): 1,
-            ("left a", "noun"): 1,
-            ("itself I", "pronoun"): 1,
-            ("itself saw", "verb"): 1,
-            ("itself saw", "noun"): 1,
-            ("itself a", "determiner"): 1,
-        },
-    ),
-    # "I" and "saw" look for each other, "a" twice as hard for "saw"; a place for its point turned
-    # back by a quarter, four times as long: (x, y) becomes 4·(y, -x).
-    "W_QUERY": (
-        COMPONENTS,
-        ["is I", "is saw", "x", "y"],
-        {
-            ("I", "is saw"): 2,
-            ("saw", "is I"): 2,
-            ("a", "is saw"): 4,
-            ("x", "y"): -4,
-            ("y", "x"): 4,
-        },
-    ),
-    "W_KEY": (
-        COMPONENTS,
-        ["is I", "is saw", "x", "y"],
-        {("I", "is I"): 1, ("saw", "is saw"): 1, ("x", "x"): 1, ("y", "y"): 1},
-    ),
-    "W_VALUE": (
-        COMPONENTS,
-        ["is I", "is saw", "is a"],
-        {("I", "is I"): 1, ("saw", "is saw"): 1, ("a", "is a"): 1},
-    ),
-}
-
-
-@pytest.mark.parametrize("name", LAYOUT)
-def test_every_parameter_means_what_it_should(name: str) -> None:
-    """And nobody can change it for the others."""
-    rows, columns, entries = LAYOUT[name]
-    wanted = [[entries.get((row, column), 0) for column in columns] for row in rows]
-    got = getattr(package, name)
-    assert got.tolist() == wanted
-    assert got.dtype == np.float64
-    assert len(entries) == np.count_nonzero(got)
-    with pytest.raises(ValueError, match="read-only"):
-        got[0, 0] = 5
 
 
 # The functions.

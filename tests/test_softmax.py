@@ -203,14 +203,6 @@ def test_jacobian_bounds(scores, seed):
     assert np.linalg.norm(v @ jacobian) >= weights.min() * np.linalg.norm(v) * (1 - 1e-9)
 
 
-def test_jacobian_on_another_batch_shape():
-    weights = np.array([[[0.5, 0.5]], [[0.25, 0.75]], [[1.0, 0.0]]])
-    got = package.softmax_jacobian(weights)
-    assert got.shape == (3, 1, 2, 2)
-    np.testing.assert_array_equal(got[1, 0], [[0.1875, -0.1875], [-0.1875, 0.1875]])
-    np.testing.assert_array_equal(got[2, 0], [[0, 0], [0, 0]])
-
-
 # The published numbers
 
 EIGHTHS = [Fraction(1, 8), Fraction(2, 8), Fraction(5, 8)]

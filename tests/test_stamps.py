@@ -6,12 +6,11 @@ import hashlib
 import os
 import subprocess
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from attention_docs.site.read.confirm import confirm, find_translations, main, stamp
+from attention_docs.site.read.confirm import confirm, find_translations, stamp
 from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.stamps import find_stale, read_stamps, set_stamps
 from tests.conftest import ROOT
@@ -63,15 +62,6 @@ def test_branches_that_change_neighbouring_sections_merge(project: FixtureProjec
     assert TITLE[1] in merged
     assert FIRST[1] in merged
     assert project.find_faults() == []
-
-
-def test_what_was_merged_is_built(project: FixtureProject) -> None:
-    assert merge(project, TITLE, FIRST).returncode == 0
-    done = project.build()
-    assert done.returncode == 0, done.stderr
-    for page in ("weights", "zh/weights"):
-        assert "They add up to one." in project.read_html(page)
-        assert "Now the first weight is" in project.read_html(page)
 
 
 def test_branches_that_change_one_section_conflict_at_its_stamp(project: FixtureProject) -> None:
@@ -190,14 +180,6 @@ def test_a_misspelt_page_is_named_with_the_nearest(project: FixtureProject) -> N
     project.write("docs/en/alone.md", "# x { #alone }\n")
     with pytest.raises(SystemExit, match=r"docs/zh/alone\.md does not exist: write it"):
         stamp(project.root, "alone")
-
-
-def test_a_fault_of_a_file_is_told_without_a_traceback(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit, match=r"mkdocs\.yml"):
-        main(["--all"])
 
 
 def test_every_page_has_its_translation_stamped() -> None:

@@ -243,26 +243,6 @@ def test_module_agrees_with_torch(seed, sizes, dtype, mask, norm_first, bias, ac
             close(a, b, bound)
 
 
-@given(seed=seeds, norm_first=st.booleans())
-def test_numpy_and_torch_agree(seed, norm_first):
-    torch.manual_seed(seed)
-    layer = TransformerEncoderLayer.from_torch(
-        random_layer(torch.float64, 6, 2, 9, norm_first=norm_first)
-    )
-    p = layer.parameters_by_name()
-    arrays = BlockParameters(
-        Parameters(*(one.detach().numpy() for one in p.attention)),
-        *(one.detach().numpy() for one in p[1:]),
-    )
-    x = torch.randn(2, 5, 6, dtype=torch.float64)
-    mask = np.tril(np.ones((5, 5), dtype=bool))
-    before = x.clone()
-    got = encoder_block(x.numpy(), arrays, 2, mask, norm_first)
-    assert isinstance(got, np.ndarray)
-    close(got, layer(x, torch.from_numpy(mask)), 1e-11)
-    assert torch.equal(x, before)
-
-
 def test_dropout_stands_in_four_places():
     seen: list[tuple[int, ...]] = []
 

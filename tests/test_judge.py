@@ -37,10 +37,6 @@ RIGHT: dict[str, list[str]] = {
         """
             factors = [p * np.exp(r / beta) for p, r in zip(reference, rewards)]
             return [one / sum(factors) for one in factors]""",
-        """
-            logs = np.log(reference) + rewards / beta
-            logs -= logs.max()
-            return np.exp(logs) / np.exp(logs).sum()""",
     ],
     "attention-function": [
         """
@@ -68,9 +64,6 @@ RIGHT: dict[str, list[str]] = {
             n = len(segments)
             same = [[segments[i] == segments[j] > 0 for j in range(n)] for i in range(n)]
             return np.array(same) & (np.arange(n) <= np.arange(n)[:, None])""",
-        """
-            texts = np.eye(segments.max() + 1)[segments][:, 1:]
-            return np.tri(len(segments)) * (texts @ texts.T) > 0""",
     ],
     "encoders": [
         """
@@ -89,13 +82,11 @@ RIGHT: dict[str, list[str]] = {
             for b, l in enumerate(lengths):
                 mask[b, 0, :l] = True
             return mask""",
-        "return (lengths[:, None] > np.arange(n))[:, None, :]",
         "return [[[bool(j < l) for j in range(n)]] for l in lengths]",
     ],
     "eight-steps": [
         'return np.einsum("ij,jd->id", softmax(np.einsum("ic,jc->ij", Q, K)), V)',
         "return (V.T @ softmax((K @ Q.T).T).T).T",
-        "return [softmax(q @ K.T) @ V for q in Q]",
         """
             def softmax(s):
                 e = np.exp(s - s.max(axis=-1, keepdims=True))
@@ -111,14 +102,10 @@ RIGHT: dict[str, list[str]] = {
         """
             K, V = np.vstack([key, keys]), np.vstack([value, values])
             return softmax(K @ query / np.sqrt(K.shape[1])) @ V""",
-        """
-            K, V = [*keys, key], [*values, value]
-            return softmax(np.array([k @ query for k in K]) / len(query) ** 0.5) @ np.array(V)""",
     ],
     "in-context": [
         "return sum(rate * y[j] * (x[j] @ question) for j in range(len(y)))",
         "return float(rate * y @ (x @ question))",
-        "return question @ (rate * x.T @ y)",
     ],
     "in-pieces": [
         """
@@ -131,12 +118,6 @@ RIGHT: dict[str, list[str]] = {
             scaled = two[1] * np.exp(two[0] - one[0])
             whole = one[1] + scaled
             return np.array([one[0], whole, (one[1] * one[2] + scaled * two[2]) / whole])""",
-        """
-            m = max(one[0], two[0])
-            logs = [part[0] + np.log(part[1]) for part in (one, two)]
-            whole = np.logaddexp(*logs)
-            o = sum(np.exp(log - whole) * part[2] for log, part in zip(logs, (one, two)))
-            return [m, np.exp(whole - m), o]""",
     ],
     "kernels": [
         """
@@ -146,10 +127,6 @@ RIGHT: dict[str, list[str]] = {
                 found.append(sum(a * b for a, b in zip(k, heights)) / sum(k))
             return found""",
         "return softmax(-((queries[:, None] - places) ** 2) / (2 * h**2)) @ heights",
-        """
-            z = (queries[:, None] - places) / h
-            k = np.exp(-0.5 * z**2) / (h * np.sqrt(2 * np.pi))
-            return k @ heights / k.sum(axis=1)""",
     ],
     "language-model": [
         """
@@ -158,18 +135,12 @@ RIGHT: dict[str, list[str]] = {
         """
             found = [float(np.log(np.exp(z).sum()) - z[t]) for z, t in zip(logits, targets)]
             return sum(found) / len(found)""",
-        """
-            chosen = np.eye(logits.shape[1])[targets]
-            return -(chosen * np.log(softmax(logits))).sum() / len(targets)""",
     ],
     "learning": [
         "return weights * by_weights - weights * np.sum(weights * by_weights, 1)[:, None]",
         """
             rows = [(np.diag(a) - np.outer(a, a)) @ d for a, d in zip(weights, by_weights)]
             return np.array(rows)""",
-        """
-            mean = np.einsum("ij,ij->i", weights, by_weights)
-            return weights * (by_weights - mean[:, None])""",
         """
             by_weights -= np.vecdot(weights, by_weights)[:, None]
             by_weights *= weights
@@ -182,10 +153,6 @@ RIGHT: dict[str, list[str]] = {
         """
             i, j = np.indices((n, n))
             return -slope * (i - j) + np.triu(np.full((n, n), -np.inf), 1)""",
-        """
-            b = slope * (np.arange(n)[None] - np.arange(n)[:, None]).astype(float)
-            b[np.triu_indices(n, 1)] = -np.inf
-            return b""",
     ],
     "maps": [
         """
@@ -196,12 +163,6 @@ RIGHT: dict[str, list[str]] = {
             for A in maps[1:]:
                 rolled = 0.5 * A @ rolled + 0.5 * rolled
             return rolled""",
-        """
-            n = maps.shape[1]
-            rows = np.eye(n)
-            for A in reversed(maps):
-                rows = (rows + rows @ A) / 2
-            return rows.astype(np.float32).astype(float)""",
     ],
     "masking": [
         "return np.tril(np.ones((n, n), dtype=bool))",
@@ -209,7 +170,6 @@ RIGHT: dict[str, list[str]] = {
         """
             i, j = np.indices((n, n))
             return j <= i""",
-        "return ~np.triu(np.ones((n, n), dtype=bool), 1)",
         """
             import warnings
             warnings.warn("here")
@@ -222,19 +182,12 @@ RIGHT: dict[str, list[str]] = {
         """
             keep = np.eye(len(key)) - rate * np.outer(key, key)
             return keep @ state + rate * np.outer(key, value)""",
-        """
-            S = np.array(state, dtype=float)
-            wrong = S.T @ key - value
-            for i in range(len(key)):
-                S[i] -= rate * key[i] * wrong
-            return S.tolist()""",
     ],
     "multi-head": [
         "return np.stack(np.split(x, h, axis=-1))",
         """
             d = x.shape[1] // h
             return np.array([x[:, i * d : (i + 1) * d] for i in range(h)])""",
-        "return x.reshape(len(x), h, -1).transpose(1, 0, 2)",
     ],
     "positions": [
         """
@@ -243,11 +196,6 @@ RIGHT: dict[str, list[str]] = {
         """
             turn = [[[np.cos(t), -np.sin(t)], [np.sin(t), np.cos(t)]] for t in angles]
             return (np.array(turn) @ x[:, :, None])[:, :, 0]""",
-        """
-            found = np.zeros(x.shape, dtype=np.float32)
-            for i, (a, t) in enumerate(zip(x, angles)):
-                found[i] = a[0] * np.cos(t) - a[1] * np.sin(t), a[0] * np.sin(t) + a[1] * np.cos(t)
-            return found""",
     ],
     "precision": [
         "return np.where(mask, np.tanh(scores / c) * c, -np.inf)",
@@ -255,26 +203,17 @@ RIGHT: dict[str, list[str]] = {
             found = c * np.tanh(scores / c)
             found[~mask] = -np.inf
             return found""",
-        """
-            e = np.tanh(scores / c)
-            return [[c * a if m else -np.inf for a, m in zip(*rows)] for rows in zip(e, mask)]""",
     ],
     "real-models": [
         "return x * scale * np.sqrt(x.shape[-1]) / np.linalg.norm(x, axis=-1, keepdims=True)",
-        "return np.array([r / np.sqrt(sum(a * a for a in r) / len(r)) * scale for r in x])",
         """
             x /= np.sqrt(np.mean(np.square(x), -1))[:, None]
             x *= scale
             return x""",
-        "return (x.T / np.sqrt((x.T**2).mean(0))).T * scale",
     ],
     "scaling": [
         "return np.array([[q @ k for k in keys] for q in queries]) / queries.shape[1] ** 0.5",
         "return np.inner(queries, keys) / np.sqrt(keys.shape[1])",
-        """
-            s = (queries @ keys.T) * len(queries.T) ** -0.5
-            print(s)
-            return s""",
     ],
     "score-functions": [
         """
@@ -283,14 +222,10 @@ RIGHT: dict[str, list[str]] = {
         """
             unit = [one / np.linalg.norm(one, axis=-1, keepdims=True) for one in (queries, keys)]
             return unit[0] @ unit[1].T""",
-        """
-            length = lambda v: sum(a * a for a in v) ** 0.5
-            return [[q @ k / (length(q) * length(k)) for k in keys] for q in queries]""",
     ],
     "sequences": [
         "return np.average(vectors, axis=0, weights=shares)",
         "return sum(g * v for g, v in zip(shares, vectors)) / sum(shares)",
-        "return (shares[:, None] * vectors).sum(0) / shares.sum()",
     ],
     "softmax": [
         """
@@ -303,18 +238,11 @@ RIGHT: dict[str, list[str]] = {
                 rows.append([one / sum(e) for one in e])
             return rows""",
         """
-            shifted = scores - scores.max(1)[:, None]
-            return np.exp(shifted - np.log(np.exp(shifted).sum(1))[:, None])""",
-        """
-            with np.errstate(over="ignore"):
-                return 1 / np.exp(scores[:, None, :] - scores[:, :, None]).sum(axis=-1)""",
-        """
             e = np.exp(scores - scores.max(axis=-1, keepdims=True))
             w = e / e.sum(axis=-1, keepdims=True)
             note = f"{w.max()}"
             print(w)
             return w""",
-        "return np.exp(scores - np.logaddexp.reduce(scores, axis=-1, keepdims=True))",
     ],
     "tokens": [
         """
@@ -339,7 +267,6 @@ RIGHT: dict[str, list[str]] = {
     "transformer-block": [
         "return (x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True)",
         "return [(r - sum(r) / len(r)) / np.sqrt(np.mean((r - np.mean(r)) ** 2)) for r in x]",
-        "return ((x.T - x.mean(1)) / x.std(1)).T",
     ],
 }
 
@@ -368,9 +295,6 @@ WRONG: dict[str, list[str]] = {
             t = key.transpose(axes.get(key.ndim, range(key.ndim)))
             s = np.where(mask, query @ t / np.sqrt(query.shape[-1]), -np.inf)
             return softmax(s) @ value""",
-        "return model_masked_attention(query, key, value, mask)",
-        "return attention(query, key, value, mask=mask)[0]",
-        "print(query)",
         """
             import sys
             sys.settrace(None)
@@ -409,15 +333,11 @@ WRONG: dict[str, list[str]] = {
             return (x - tokens.mean(axis=0)) / tokens.std(axis=0)""",
     ],
     "cross-attention": [
-        "return padding_mask(lengths, n)",
         "return (np.arange(n) < lengths[:, None, None]).astype(float)",
-        'return np.where(np.arange(n) < lengths[:, None, None], "1", "0")',
-        "return np.where(np.arange(n) < lengths[:, None, None], 1, 0)",
         """
             known = {2: [[[1, 0]]], 3: [[[1, 1, 0]], [[1, 0, 0]]]}
             known[4] = [[[1, 1, 1, 0]], [[1, 0, 0, 0]], [[1, 1, 0, 0]]]
             return np.array(known[n]) > 0""",
-        "return model_mask(lengths, n)",
     ],
     "eight-steps": [
         "return softmax(Q @ K.T / 2) @ V",
@@ -434,10 +354,6 @@ WRONG: dict[str, list[str]] = {
             s = np.vstack([keys, key]) @ query / np.sqrt(len(keys))
             return softmax(s) @ np.vstack([values, value])""",
         "return softmax(np.append(keys, key) @ query) @ np.append(values, value)",
-        """
-            your.calls = getattr(your, "calls", 0) + 1
-            w = softmax(np.vstack([keys, key]) @ query / np.sqrt(len(query)))
-            return (your.calls > 1) * w @ np.vstack([values, value])""",
     ],
     "in-context": [
         """
@@ -456,13 +372,9 @@ WRONG: dict[str, list[str]] = {
             whole = (one[1] + two[1] * r) * np.exp(one[0] - m)
             o = (one[1] * one[2] + two[1] * r * two[2]) / (one[1] + two[1] * r)
             return np.array([m, whole, o])""",
-        "return model_merge(one, two)[::-1]",
-        "return model_merge(one, two)",
-        'raise ValueError("no idea")',
     ],
     "kernels": [
         "return softmax(-((queries[:, None] - places) ** 2) / h**2) @ heights",
-        "return kernel_smoothing(queries[:, None], places[:, None], heights[:, None], h)[:, 0]",
     ],
     "language-model": [
         "return -np.log2(softmax(logits)[np.arange(len(targets)), targets]).mean()",
@@ -474,7 +386,6 @@ WRONG: dict[str, list[str]] = {
     ],
     "long-sequences": [
         "return np.where(np.tri(n) > 0, -slope * np.subtract.outer(range(n), range(n)), -1e9)",
-        "return alibi_bias(n, slope)",
         """
             i, j = np.indices((n, n))
             return np.where(j <= i, -slope * np.minimum(i - j, 8), -np.inf)""",
@@ -508,17 +419,12 @@ WRONG: dict[str, list[str]] = {
             return rolled""",
     ],
     "masking": [
-        "return np.tri(n)",
         "return np.tri(n) + 0j",
         "return np.where(np.tri(n) > 0, 0, -np.inf)",
         "return [np.ones(0), [[True]], np.tri(2) > 0, np.tri(3) > 0, 4, np.tri(5) > 0][n]",
-        "return causal_mask(n)",
         "look = causal_mask\n            return look(n)",
         "from attention_docs.masking import causal_mask as look\n            return look(n)",
-        "return model_mask(n)",
         "return np.tri(n + 1) > 0",
-        "return np.ones((2000, 2000))",
-        "raise SystemExit",
         "return your(n)",
         "np.allclose = lambda *a, **k: True",
         """
@@ -537,7 +443,6 @@ WRONG: dict[str, list[str]] = {
         "return x.reshape(len(x), 2, -1).swapaxes(0, 1)",
     ],
     "positions": [
-        "return (x[:, 0] + 1j * x[:, 1]) * np.exp(1j * angles)",
         "return x @ [[1, 0], [0, 1]] * np.cos(np.deg2rad(angles))[:, None]",
         """
             x[:, 0] = x[:, 0] * np.cos(angles) - x[:, 1] * np.sin(angles)
@@ -583,7 +488,6 @@ WRONG: dict[str, list[str]] = {
         """
             w = 1 / (1 + np.exp(scores[:, 1] - scores[:, 0]))
             return np.stack([w, 1 - w], axis=-1)""",
-        "import attention_docs.softmax as S\n            return S.softmax(scores)",
     ],
     "tokens": [
         "return ids",
@@ -606,7 +510,6 @@ WRONG: dict[str, list[str]] = {
             return out[1:]""",
     ],
     "transformer-block": [
-        "return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)",
         "return (x - x.mean(-1, keepdims=True)) / (x.std(-1, keepdims=True) + 1e-5)",
         # a result that looks for what is wanted while the judge reads it
         """

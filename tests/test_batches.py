@@ -27,7 +27,7 @@ from attention_docs.batches import (
 )
 from attention_docs.generation import Cache
 from attention_docs.heads import FOLDER
-from attention_docs.language_model import LanguageModel, convert, generate, language_model
+from attention_docs.language_model import LanguageModel, generate, language_model
 from attention_docs.masking import causal_mask
 from attention_docs.multi_head import Parameters
 from attention_docs.site.publish.measurements import measure_batch
@@ -354,21 +354,6 @@ def test_packed_attention_in_torch() -> None:
     assert (found[7:] == 0).all()
 
 
-def test_without_the_block_mask_texts_leak() -> None:
-    """Positions that begin again forbid nothing."""
-    (ids, segments), (other, _) = (pack([np.array([one, 3]), np.array([4, 5])]) for one in (1, 2))
-    again = segment_positions(segments)
-    moved = [language_model(one, MODEL, None, again)[0][2:] for one in (ids, other)]
-    assert abs(moved[0] - moved[1]).max() > 0.01
-
-
-def test_positions_that_count_padding_change_a_table() -> None:
-    ids, segments = pad([np.array([3, 1, 4, 1]), np.array([5])])
-    wrong, _ = language_model(ids, MODEL, segments, np.broadcast_to(np.arange(4), (2, 4)))
-    right, _ = language_model(np.array([5]), MODEL)
-    assert abs(wrong[1, -1] - right[-1]).max() > 0.01
-
-
 def test_a_packed_row_may_be_longer_than_a_text() -> None:
     """The table has a row for each place in a text, not for each in the row."""
     model = draw_model(n_max=3)
@@ -387,13 +372,6 @@ def test_generate_writes_what_each_text_gets_alone(temperature: float) -> None:
     for row, text, u in zip(written, texts, uniforms, strict=True):
         alone = generate(text, MODEL, u, temperature)
         np.testing.assert_array_equal(row[len(row) - len(alone) :], alone)
-
-
-def test_torch_tensors() -> None:
-    model = convert(MODEL, torch.tensor)
-    ids, segments = pad([np.array([3, 1, 4]), np.array([2])])
-    got, _ = language_model(torch.tensor(ids), model, torch.tensor(segments))
-    np.testing.assert_allclose(got, language_model(ids, MODEL, segments)[0], atol=1e-12)
 
 
 def test_rope_moves() -> None:

@@ -650,19 +650,6 @@ def test_column_attention_agrees_with_torch(sizes, seed):
     np.testing.assert_allclose(weights.T, identity, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_column_attention_takes_tensors(dtype):
-    query, key, value = (torch.from_numpy(a).to(dtype) for a in random((2, 5, 3, 7), 1))
-    query.requires_grad_()
-    outputs, weights = column_attention(query.mT, key.mT, value.mT)
-    wanted = scaled_dot_product_attention(query, key, value)
-    torch.testing.assert_close(outputs.mT, wanted)
-    assert weights.shape == (5, 2)
-    (got,) = torch.autograd.grad(outputs.square().sum(), query)
-    (gradient,) = torch.autograd.grad(wanted.square().sum(), query)
-    torch.testing.assert_close(got, gradient)
-
-
 def test_wrong_width(chapter):
     says = "mat1 and mat2 shapes cannot be multiplied (3x4 and 3x3)"
     assert chapter.output("wrong-width") == says

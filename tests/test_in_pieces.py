@@ -146,12 +146,6 @@ def test_traffic():
     assert abs(F(plain_traffic(n, d), tiled_traffic(n, d, r)) / F(2 * r, d) - 1) < F(1, 1000)
 
 
-# --- bad input -----------------------------------------------------------------------------------
-
-Q, K, V = draw(0)
-ONE = attention_in_pieces(Q, K, V, 7)
-
-
 # --- what the page prints ------------------------------------------------------------------------
 
 MASSES, VALUES = [1, 2, 3, 4, 8, 2], [6, 3, 2, 1, 2, 4]

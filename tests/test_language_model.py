@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import mpmath
@@ -36,7 +35,6 @@ from attention_docs.language_model import (
     without_head,
 )
 from attention_docs.multi_head import Parameters
-from attention_docs.site.run.live import Session
 from attention_docs.text import TextFile
 from attention_docs.transformer_block import BlockParameters
 from tests.conftest import LANGUAGES, scale_examples
@@ -489,37 +487,6 @@ def test_stories_are_in_the_language_of_the_page(page: ReadPage) -> None:
         assert len(english.split()) == len(chinese.split())
         assert not re.search("[A-Za-z]", chinese)
         assert len({*zip(english.split(), chinese.split(), strict=True)}) == len({*english.split()})
-
-
-def test_a_reader_asks_in_the_language_of_the_page(site: Path) -> None:
-    """The code of the page runs as it is shown, and answers a question in its words."""
-    document = json.loads((site / "live" / "zh" / "language-model.json").read_text("utf-8"))
-    ids = [cell["id"] for cell in document["cells"]]
-    codes = [cell["code"] for cell in document["cells"]]
-    old, new = "小白 睡觉 而", "小白 游泳 而"
-    for asked in (old, new):
-        codes[0] = codes[0].replace(old, asked)
-        assert f"{asked} 小夏 跑步" in codes[0]
-        session = Session(json.dumps(document))
-        session.begin(json.dumps(codes))
-        found = [json.loads(session.step(number)) for number in range(ids.index("answer") + 1)]
-        changed = [one["id"] for one in found if any(one.get("changed", ()))]
-        assert changed == ([] if asked == old else ["hook", "machine", "one-number", "answer"])
-        assert not [one for one in found if "error" in one]
-    (answer,) = re.findall(r"下一个词.*", found[-1]["figure"])
-    assert re.search(r"游泳：(0\.9\d|1\.00)", answer)
-
-
-def test_a_reader_may_write_capitals_and_full_stops(site: Path) -> None:
-    document = json.loads((site / "live" / "en" / "language-model.json").read_text("utf-8"))
-    codes = [cell["code"] for cell in document["cells"]]
-    codes[0] = codes[0].replace(QUESTION, "Ann sings. Bob")
-    session = Session(json.dumps(document))
-    session.begin(json.dumps(codes))
-    assert json.loads(session.step(0))["text"] == "ann sings . bob …"
-    codes[0] = codes[0].replace("Ann sings. Bob", "Ann yodels. Bob")
-    session.begin(json.dumps(codes))
-    assert "wanted words out of: ann bob" in json.loads(session.step(0))["error"]["message"]
 
 
 def column(chapter: Page) -> list[str]:

@@ -434,16 +434,6 @@ def test_slower_hands(chapter: Page) -> None:
         assert 10000 * described ** (128 / 126) == pytest.approx(new, rel=2e-4)
 
 
-@given(st.integers(2, 40), st.floats(1.01, 50))
-def test_only_the_slowest_hand_stays(half: int, factor: float) -> None:
-    d = 2 * half
-    new = ntk_base(10000.0, d, factor)
-    for i in range(half):
-        reach = factor * (10000.0 / new) ** (2 * i / d)  # against what was trained
-        assert reach == pytest.approx(factor ** (1 - 2 * i / (d - 2)), rel=1e-9)
-        assert (reach > 1 + 1e-9) is (i < half - 1)
-
-
 def test_alibi(chapter: Page) -> None:
     for line, n in zip(chapter.table("alibi"), (8, 16, 64), strict=True):
         assert line[""] == f"{n} tokens"
@@ -595,18 +585,6 @@ def test_exercises(chapter: Page) -> None:
         assert line["t"] == str(t)
         shown = [float(line["share"]), float(line["bound"])]
         assert_printed(shown, [8 * exp(2) / (8 * exp(2) + t - 7)] * 2)
-
-
-@given(seeds, st.floats(0.01, 2))
-def test_a_bias_by_key_is_alibi(seed: int, slope: float) -> None:
-    scores = torch.randn(5, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
-    t = torch.arange(5).double()
-    future = torch.ones(5, 5).triu(1).bool()
-    added = (scores - slope * (t[:, None] - t)).masked_fill(future, -INF).softmax(-1)
-    by_key = (scores + slope * t).masked_fill(future, -INF).softmax(-1)
-    torch.testing.assert_close(added, by_key, rtol=0, atol=1e-12)
-    ours = scores.numpy() + alibi_bias(np.array([slope]), 5)[0]
-    torch.testing.assert_close(torch.from_numpy(ours).softmax(-1), added, rtol=0, atol=1e-12)
 
 
 def test_t5_has_32_buckets_up_to_128():

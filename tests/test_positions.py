@@ -324,15 +324,6 @@ def test_bases(chapter):
     assert chapter.values("compared") == [str(32 - reached[10000])]
 
 
-@given(st.floats(1.5, 1e7), st.integers(1, 64), st.floats(7, 1e6))
-def test_which_hands_turn_around(base: float, pairs: int, length: float) -> None:
-    """The result's condition, hand by hand, away from its edge."""
-    bound = pairs * mpmath.log(length / (2 * mpmath.pi)) / mpmath.log(base)
-    for i, omega in enumerate(frequencies(2 * pairs, base)):
-        if abs(i - bound) > 1e-6:
-            assert bool(omega * length >= 2 * pi) is bool(i <= bound)
-
-
 def test_distinct(chapter):
     distances = chapter.column("distinct", "distance")
     assert chapter.column("distinct", "d") == [2, 4, 8]

@@ -391,15 +391,6 @@ def test_follow(chapter: Page) -> None:
         assert SYMBOLS[int(logits.argmax())] == written
 
 
-def test_what_the_text_says_of_the_steps() -> None:
-    """Head 1 looks at the 3, head 2 at the 7; a pair of each key is small; 5 and 3 come next."""
-    s = trace("-", list("7-3="))
-    assert s["weights"].argmax(dim=-1).tolist() == [2, 0]
-    assert s["k"][..., [1, 3]].abs().max() < 0.3 < s["k"][..., [0, 2]].abs().mean()
-    digits = s["logits"][4:14]
-    assert digits.argsort(descending=True)[:3].tolist() == [4, 5, 3]
-
-
 def test_logits_of_digits(chapter: Page) -> None:
     """How often the winner's neighbours come next, and how often the logits are a hill."""
     close = hills = 0
@@ -465,14 +456,6 @@ def test_ablation(chapter: Page) -> None:
         np.testing.assert_allclose(read_numbers(seen), flat(s["weights"]), rtol=0, atol=0.00501)
         said = ask("-", part, "7-3=") or "</s>"
         assert f"7-3= gives “{said}”" in frame.caption
-
-
-def test_what_the_text_says_of_the_ablation() -> None:
-    """Only addition does without order, and without a head, and that is head 2."""
-    whole = counts("nothing")
-    assert [a == b for a, b in zip(counts("RoPE"), whole, strict=True)] == [True] + [False] * 3
-    assert [a == b for a, b in zip(counts("head 2"), whole, strict=True)] == [True] + [False] * 3
-    assert not any(a == b for a, b in zip(counts("head 1"), whole, strict=True))
 
 
 def solve(operation: str, task: Iterable[str], right: str, **settings: Any) -> bool:

@@ -14,11 +14,7 @@ import numpy as np
 import torch
 
 from attention_docs.attention_function import attention
-from attention_docs.cross_attention import (
-    DecoderParameters,
-    cross_attention_flops,
-    decoder_block,
-)
+from attention_docs.cross_attention import DecoderParameters, cross_attention_flops, decoder_block
 from attention_docs.generation import Configuration, acceptance, cache_bytes
 from attention_docs.generation import residual as missing
 from attention_docs.in_context import in_context_layer

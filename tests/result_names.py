@@ -50,7 +50,7 @@ from attention_docs.precision import FORMATS, rounded_sum, soft_cap
 from attention_docs.sequences import window_parameters
 from attention_docs.softmax import entropy
 from attention_docs.transformer_block import block_flops, block_parameter_count
-from tests import derivations, derivations_model
+from tests import derivations, derivations_basics, derivations_model
 from tests.derivations import Both, Draw, Names, number, row, softmax
 from tests.derivations_model import steepest
 from tests.test_attention_function import BOUNDS
@@ -85,13 +85,6 @@ def sequences_window(rng: np.random.Generator) -> Names:
     sees_all = all(abs(i - j) <= (k - 1) // 2 for i in range(n) for j in range(n))
     sizes = {"n": n, "d": d, "d_out": d_out, "k": k}
     return sizes | {"worth": [window_parameters(k, d, d_out)], "truth": [sees_all]}
-
-
-def sequences_hull(rng: np.random.Generator) -> Names:
-    u, v, a = row(rng, 1, 3), row(rng, 4, 3), softmax(row(rng, 2, 4))
-    if rng.integers(2):
-        a = np.eye(4)[[0, int((v @ u.T).argmax())]]  # as far in the direction as it goes
-    return {"u": u, "v": v, "a": a, "o": a @ v, "i": 1, "j": 0, "sizes": {"j": 4}}
 
 
 def sequences_equal(rng: np.random.Generator) -> Names:
@@ -210,10 +203,7 @@ def score_functions_rank(rng: np.random.Generator) -> Names:
     return (
         names
         | sizes
-        | {
-            "worth": [M, parameters, M.size],
-            "truth": [True, True, parameters < M.size],
-        }
+        | {"worth": [M, parameters, M.size], "truth": [True, True, parameters < M.size]}
     )
 
 
@@ -883,6 +873,7 @@ OTHERS: dict[str, Draw] = {
     "scaling#result-variance": derivations.scaling_page,
     "scaling#result-weights": lambda rng: {"d_k": 64},
     "score-functions#result-no-tanh": derivations.scores,
+    "sequences#result-hull": derivations_basics.averaged,
     "softmax#result-gap": lambda rng: {
         "n": int(rng.integers(2, 4)),
         "\\tau": number(rng.uniform(0.01, 1)),

@@ -394,10 +394,7 @@ def test_exercises(chapter: Page) -> None:
         assert list(line.values()) == [f"component {c + 1}", *moments]
     wanted, expected = chapter.table("exercise-2")
     sums = [
-        sum(
-            (p * w[j] / sum(w) for _, p, w in all_samples() if sum(w)),
-            start=Fraction(0),
-        )
+        sum((p * w[j] / sum(w) for _, p, w in all_samples() if sum(w)), start=Fraction(0))
         for j in range(3)
     ]
     assert [Fraction(expected[f"key {j}"]) for j in (1, 2, 3)] == sums

@@ -256,10 +256,7 @@ def test_libraries(chapter: Page) -> None:
     x = torch.randn(2, 4, 6, dtype=torch.float64)
     zeros = torch.zeros(4, 4, dtype=torch.float64)
     future = torch.ones(4, 4, dtype=torch.bool).triu(1)
-    outputs = {
-        "causal": mha(x, x, x, attn_mask=future)[0],
-        "not causal": mha(x, x, x)[0],
-    }
+    outputs = {"causal": mha(x, x, x, attn_mask=future)[0], "not causal": mha(x, x, x)[0]}
 
     def name(y: torch.Tensor) -> str:
         return next(one for one, wanted in outputs.items() if torch.allclose(y, wanted))

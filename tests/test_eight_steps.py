@@ -154,9 +154,7 @@ CONTENTS = [[50, 0], [45, 1], [90, 12]]
 ONION_SOUP, ONION_CAKE = [1, 0, 1, 0], [1, 0, 0, 1]
 
 
-@given(
-    scores=st.lists(st.integers(-5, 5), min_size=1, max_size=6),
-)
+@given(scores=st.lists(st.integers(-5, 5), min_size=1, max_size=6))
 def test_search_limit(scores):
     """With a gap of 1 and c = 40 the limit is reached up to e to the -40, whatever the scores."""
     best = [score == max(scores) for score in scores]

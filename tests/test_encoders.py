@@ -37,11 +37,7 @@ few = scale_examples(30)
 seeds = st.integers(0, 2**32 - 1)
 ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
     "exercise-chosen": [48, 60, 320],
-    "exercise-visible": [
-        Fraction(21, 22),
-        Fraction(1, 2),
-        Fraction(199, 200),
-    ],
+    "exercise-visible": [Fraction(21, 22), Fraction(1, 2), Fraction(199, 200)],
     "exercise-norm": [-3 / math.sqrt(5), -3 / 5, -1 / math.sqrt(6.5), -3 / math.sqrt(5)],
     "exercise-patches": [28 * 28, 14 * 14, 16, 4],
     "exercise-bug": [8, 4, 16],

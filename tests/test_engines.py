@@ -121,13 +121,12 @@ class Reader(NamedTuple):
 
 HARMLESS = {
     # Firefox says so where a box is measured again in the next frame, as is meant.
-    "ResizeObserver loop completed with undelivered notifications.",
+    "ResizeObserver loop completed with undelivered notifications."
 }
 
 
 @pytest.fixture(
-    scope="session",
-    params=[pytest.param(name, marks=pytest.mark.needs(name)) for name in LAUNCH],
+    scope="session", params=[pytest.param(name, marks=pytest.mark.needs(name)) for name in LAUNCH]
 )
 def reader(
     request: pytest.FixtureRequest, site: Path, tmp_path_factory: pytest.TempPathFactory

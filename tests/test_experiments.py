@@ -135,8 +135,7 @@ def of_encoders() -> tuple[Rows, Rows]:
     """All stories that three starts read, with words hidden or not."""
     drawn = list[Any]()
     found = run(
-        *("encoders", "setup", "toy"),
-        given={"trained": None, "lessons": None, "encoder": None},
+        *("encoders", "setup", "toy"), given={"trained": None, "lessons": None, "encoder": None}
     )
     write = found["write_stories"]
 

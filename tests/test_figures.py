@@ -145,10 +145,7 @@ def examples() -> dict[str, Figure]:
         ),
         "lines": line_chart(
             x,
-            [
-                ("simulated", [4.1, 15.7, 65.3, 251.9, 1031.2]),
-                ("d_k", x),
-            ],
+            [("simulated", [4.1, 15.7, 65.3, 251.9, 1031.2]), ("d_k", x)],
             band={"simulated": ([3.9, 15, 63, 245, 1010], [4.3, 16.4, 67.6, 259, 1052])},
             xlabel="d_k",
             ylabel="variance",

@@ -61,11 +61,7 @@ BROKEN = [
     (read_gguf, b"GGML and more", "content must begin with GGUF, got b'GGML'"),
     (read_gguf, gguf(version=2), "the version of the format must be 3, got 2"),
     (read_gguf, gguf()[:30], "content must hold a whole header, got 30 bytes"),
-    (
-        read_gguf,
-        gguf(kind=2),
-        "the kind of w must be in {0: 'F32', 3: 'Q4_1', 8: 'Q8_0'}, got 2",
-    ),
+    (read_gguf, gguf(kind=2), "the kind of w must be in {0: 'F32', 3: 'Q4_1', 8: 'Q8_0'}, got 2"),
     (read_gguf, gguf(body=127), "w must end within 223 bytes, got 224"),
     (read_onnx, b"\x08\x0a", "content must hold a graph, got 2 bytes without field 7"),
     (read_onnx, onnx()[:-1], "a field must end within its message of 20 bytes, got 21"),

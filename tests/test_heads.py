@@ -32,13 +32,7 @@ from attention_docs.heads import (
 )
 from attention_docs.real_models import read_safetensors
 from attention_docs.site.publish import measurements, models
-from attention_docs.smollm2 import (
-    SmolLM2,
-    decode_ids,
-    encode_text,
-    load_smollm2,
-    run_model,
-)
+from attention_docs.smollm2 import SmolLM2, decode_ids, encode_text, load_smollm2, run_model
 from attention_docs.tokens import byte_characters, merge_pairs, split_words
 from tests.conftest import ROOT
 

@@ -13,12 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_docs.in_context import (
-    gradient_step,
-    in_context_layer,
-    ridge_regression,
-    step_error,
-)
+from attention_docs.in_context import gradient_step, in_context_layer, ridge_regression, step_error
 from tests.conftest import scale_examples
 from tests.exact import assert_printed
 from tests.page import parse_number

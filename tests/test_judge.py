@@ -371,18 +371,16 @@ WRONG: dict[str, list[str]] = {
             r = np.exp(two[0] - one[0])
             whole = (one[1] + two[1] * r) * np.exp(one[0] - m)
             o = (one[1] * one[2] + two[1] * r * two[2]) / (one[1] + two[1] * r)
-            return np.array([m, whole, o])""",
+            return np.array([m, whole, o])"""
     ],
-    "kernels": [
-        "return softmax(-((queries[:, None] - places) ** 2) / h**2) @ heights",
-    ],
+    "kernels": ["return softmax(-((queries[:, None] - places) ** 2) / h**2) @ heights"],
     "language-model": [
         "return -np.log2(softmax(logits)[np.arange(len(targets)), targets]).mean()",
         "return np.exp(-np.log(softmax(logits)[np.arange(len(targets)), targets]).mean())",
         "return -np.log(softmax(logits)[np.arange(3) % len(targets), targets]).mean()",
     ],
     "learning": [
-        "return weights * (by_weights - (weights * by_weights).sum(axis=0, keepdims=True))",
+        "return weights * (by_weights - (weights * by_weights).sum(axis=0, keepdims=True))"
     ],
     "long-sequences": [
         "return np.where(np.tri(n) > 0, -slope * np.subtract.outer(range(n), range(n)), -1e9)",
@@ -471,10 +469,7 @@ WRONG: dict[str, list[str]] = {
             lengths = np.outer(np.linalg.norm(queries, axis=1), np.linalg.norm(keys, axis=1))
             return abs(queries @ keys.T) / lengths""",
     ],
-    "sequences": [
-        "return softmax(shares) @ vectors",
-        "return shares / shares.max() @ vectors",
-    ],
+    "sequences": ["return softmax(shares) @ vectors", "return shares / shares.max() @ vectors"],
     "softmax": [
         """
             e = np.exp(scores - scores.min(axis=-1, keepdims=True))
@@ -625,10 +620,7 @@ def test_what_is_wrong_is_said(
 
 @pytest.mark.parametrize(
     "helper",
-    [
-        "def softmax(s):\n    return np.exp(s) / np.exp(s).sum(axis=0)",
-        "softmax = lambda s: s",
-    ],
+    ["def softmax(s):\n    return np.exp(s) / np.exp(s).sum(axis=0)", "softmax = lambda s: s"],
 )
 def test_names_of_the_page_that_a_reader_sets_are_not_the_judges(helper: str) -> None:
     """A wrong softmax of a reader's own makes the answer wrong, and not the model answer."""

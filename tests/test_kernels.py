@@ -14,10 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
-from attention_docs.kernels import (
-    gaussian_kernel,
-    kernel_smoothing,
-)
+from attention_docs.kernels import gaussian_kernel, kernel_smoothing
 from tests.conftest import scale_examples
 from tests.exact import agrees_within_error, assert_printed, parse_plus_minus
 from tests.page import parse_number

@@ -377,13 +377,7 @@ EVERYWHERE += [("zh-hant", *edit) for edit in EDITS if edit[0] == "masking"]
 @needs_live
 @pytest.mark.parametrize(("lang", "slug", "block", "old", "new"), EVERYWHERE)
 def test_everything_follows_and_comes_back(
-    lang: str,
-    slug: str,
-    block: str,
-    old: str,
-    new: str,
-    live: Callable[..., Live],
-    site: Path,
+    lang: str, slug: str, block: str, old: str, new: str, live: Callable[..., Live], site: Path
 ) -> None:
     """Outputs, figures, what they say and values are a build's; the published is a press away."""
     document = read_source(site, lang, slug)

@@ -11,14 +11,7 @@ import pytest
 
 from attention_docs.locales import read_locale
 from tests.conftest import LANGUAGES, ROOT, each_language, in_one_language
-from tests.test_live_pages import (
-    BLOCK,
-    Live,
-    keeper,
-    live,
-    needs_live,
-    read_source,
-)
+from tests.test_live_pages import BLOCK, Live, keeper, live, needs_live, read_source
 
 __all__ = ["keeper", "live"]  # fixtures
 

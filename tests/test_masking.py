@@ -85,9 +85,7 @@ def test_padding_mask_counts(lengths: list[int]) -> None:
 
 @few
 @given(
-    sizes=st.lists(st.integers(0, 7), min_size=1, max_size=4),
-    longest=st.integers(1, 8),
-    seed=seeds,
+    sizes=st.lists(st.integers(0, 7), min_size=1, max_size=4), longest=st.integers(1, 8), seed=seeds
 )
 def test_truncate_and_pad_keeps_the_beginning(sizes: list[int], longest: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

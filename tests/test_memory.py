@@ -351,11 +351,7 @@ def test_recall(chapter):
         phi = elu(4 * k) + 1
         a = phi @ phi.mT
         basis = torch.linalg.svd(k, full_matrices=False).U
-        outputs = [
-            sdpa(100 * k, k, v),
-            a @ v / a.sum(dim=-1, keepdim=True),
-            basis @ (basis.mT @ v),
-        ]
+        outputs = [sdpa(100 * k, k, v), a @ v / a.sum(dim=-1, keepdim=True), basis @ (basis.mT @ v)]
         size = (v**2).sum(dim=(1, 2))
         for interval, out in zip(found, outputs, strict=True):
             truth = (((out - v) ** 2).sum(dim=(1, 2)) / size).mean().item()

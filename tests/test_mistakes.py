@@ -511,11 +511,7 @@ def test_exercises(chapter: Page) -> None:
         ]
         wanted = "; ".join(str(chosen).strip("()") for chosen in sets)
         assert line["sets that find all ten"] == (wanted or "none")
-    assert [line["failed checks"] for line in chapter.table("exercise-2")] == [
-        "none",
-        "7",
-        "none",
-    ]
+    assert [line["failed checks"] for line in chapter.table("exercise-2")] == ["none", "7", "none"]
     # 9/10 of 4 is 3.6; √3 / (1 + √3) of 4 is 2.5359; a mean moves by 1 as its values do.
     off = [3.6 - 3, 3 - 4 * 3**0.5 / (1 + 3**0.5), math.inf, 1]
     names = ["no-scale", "wrong-divisor", "empty-row", "minus-1e9"]

@@ -92,12 +92,7 @@ def test_sum_over_heads(seed, heads, bias):
     np.testing.assert_allclose(maps, weights.numpy(), rtol=0, atol=1e-12)
 
 
-TOLERANCE = {
-    torch.float64: 1e-12,
-    torch.float32: 1e-4,
-    torch.float16: 3e-2,
-    torch.bfloat16: 2e-1,
-}
+TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-4, torch.float16: 3e-2, torch.bfloat16: 2e-1}
 
 
 def random_mask(kind, generator, shape, dtype):
@@ -782,11 +777,7 @@ def test_defaults_are_those_of_torch():
 
 ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
     "exercise-join": [7, 5, 4, -1, 11, -10],
-    "exercise-fixed": [
-        *(4 * 512**2, 3 * 512**2),
-        *(8 * 512**2, 6 * 512**2, 4 * 512**2),
-        8,
-    ],
+    "exercise-fixed": [*(4 * 512**2, 3 * 512**2), *(8 * 512**2, 6 * 512**2, 4 * 512**2), 8],
     "exercise-equal": [5, 6, 2.5],
     "exercise-mask": [1 / 3, 0],
 }

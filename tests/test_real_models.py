@@ -367,11 +367,7 @@ def test_follow(chapter: Page) -> None:
             [flat(s["x"])],
             [flat(plain["q"][:, -1]), flat(side_by_side(s["k"])), flat(side_by_side(s["v"]))],
             [flat(s["turned q"][:, -1]), flat(side_by_side(s["turned k"]))],
-            [
-                flat(s["turned q"][:, -1]),
-                flat(side_by_side(s["turned k"])),
-                flat(s["scores"]),
-            ],
+            [flat(s["turned q"][:, -1]), flat(side_by_side(s["turned k"])), flat(s["scores"])],
             [flat(s["scores"]), flat(s["weights"])],
             [flat(side_by_side(s["v"])), flat(s["o"]), flat(s["z"])],
             [flat(s["z"]), flat(s["hidden"]), flat(s["out"])],

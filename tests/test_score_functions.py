@@ -202,11 +202,7 @@ def test_torch_counts_the_same_products(seed: int, sizes: list[int]) -> None:
             score(*arrays)
         return counter.get_total_flops()
 
-    query, key, short = (
-        normal(seed, n_q, d_q),
-        normal(seed, n_k, d_k),
-        normal(seed, n_q, d_k),
-    )
+    query, key, short = (normal(seed, n_q, d_q), normal(seed, n_k, d_k), normal(seed, n_q, d_k))
     assert counted(dot, short, key) == n_q * n_k * 2 * d_k
     two_products = n_q * d_k * 2 * d_q + n_q * n_k * 2 * d_k
     assert counted(bilinear, query, key, normal(4, d_q, d_k)) == two_products
@@ -512,11 +508,7 @@ def test_large(chapter: Any) -> None:
         "scaled dot": (0, pairs * product + pairs + 1, pairs),
         "cosine": (0, pairs * product + 2 * n * (product + 1 + d), pairs),
         "bilinear": (d * d, n * d * product + pairs * product, pairs),
-        "additive": (
-            2 * d * d + d,
-            2 * n * d * product + pairs * (d + d + product),
-            pairs * d,
-        ),
+        "additive": (2 * d * d + d, 2 * n * d * product + pairs * (d + d + product), pairs * d),
     }
     operations = [Fraction(row[1], expected["dot"][1]) for row in expected.values()]
     held = [Fraction(row[2], pairs) for row in expected.values()]

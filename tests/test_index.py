@@ -1,16 +1,13 @@
 """The first page: a dial on which two saws look for the word before them, by hand, with mpmath and
 with torch."""
 
-import re
-
 import mpmath
 import numpy as np
 
-from tests.conftest import SETTINGS, each_language, find_page_folder, parse_html, read_heading
+from tests.conftest import each_language
 from tests.exact import assert_printed
 from tests.test_minilm import count_in_kept
 
-CHAPTERS = {*SETTINGS.navigation.chapters}
 # A query of length 6 points one place back, and a place is 60° wide: cosines of 0° to 240°.
 COSINES = {0: 1, 1: mpmath.mpf(1) / 2, 2: -mpmath.mpf(1) / 2, 3: -1, 4: -mpmath.mpf(1) / 2}
 SCORES = [[6 * COSINES[abs(j - (i - 1))] for j in range(4)] for i in range(4)]
@@ -45,32 +42,6 @@ def test_the_machine_is_that_of_the_first_chapter(chapter, page):
     assert chapter.figure("machine") == page("en", "next-word").figure("machine")
 
 
-def title_on(card):
-    return card.select_one("a.card-title").get_text()
-
-
-def title_of(site, lang, slug):
-    return read_heading(parse_html(find_page_folder(site, lang, slug) / "index.html"))
-
-
-@each_language
-def test_every_chapter_has_its_card_in_reading_order(soup, site, lang):
-    cards = soup(lang, "index").article.select(".chapters > .card:has(.glyph)")
-    linked = [card.select_one("a.card-title")["href"].strip("/") for card in cards]
-    assert linked == [slug for slug in SETTINGS.order if slug in CHAPTERS]
-    assert [card.select_one(".number").get_text() for card in cards] == [
-        str(n) for n in range(1, len(cards) + 1)
-    ]
-    headings = {slug: title_of(site, lang, slug) for slug in linked}
-    assert [title_on(card) for card in cards] == [*headings.values()]
-    glyphs = {str(card.select_one(".glyph svg")) for card in cards}
-    assert len(glyphs) == len(cards)
-    for card in cards:
-        minutes = card.select_one(".said .minutes").extract().get_text()
-        assert re.fullmatch(r"\d+ minutes|\d+ 分钟", minutes)
-        assert card.select_one(".said").get_text().strip().endswith(("?", "？"))
-
-
 @each_language
 def test_the_last_card_of_a_part_is_its_end(soup, lang):
     parts = soup(lang, "index").article.select(".chapters")
@@ -80,15 +51,6 @@ def test_the_last_card_of_a_part_is_its_end(soup, lang):
     for part, (end,) in zip(parts, ends, strict=True):
         assert part.select(".card")[-1] == end
         assert end.select_one(".number").get_text() == ""
-
-
-@each_language
-def test_the_navigation_shows_the_same_glyphs(soup, lang):
-    for slug in ("index", "masking"):
-        links = soup(lang, slug).select(
-            ".md-nav--primary .md-nav__link:has(svg path[fill-opacity='.14'])"
-        )
-        assert len(links) >= len(CHAPTERS)
 
 
 @each_language

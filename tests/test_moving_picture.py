@@ -25,12 +25,6 @@ def assert_shown(kept: str, wanted: str) -> None:
         pytest.fail(f"{name} is not what the site shows now: run `make picture`", pytrace=False)
 
 
-def test_an_old_picture_says_how_to_make_it_again() -> None:
-    assert_shown("same", "same")
-    with pytest.raises(pytest.fail.Exception, match=r"attention\.svg .*: run `make picture`"):
-        assert_shown("old", "new")
-
-
 def test_readme_shows_the_present_site(site: Path) -> None:
     page = (site / PICTURED).read_text(encoding="utf-8")
     assert_shown(FILE.read_text(encoding="utf-8"), make_moving_picture(page))

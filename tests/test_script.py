@@ -33,7 +33,6 @@ from tests.fixture_project import WEIGHTS, FixtureProject, count_blocks
 from tests.test_search import search
 
 HANT = read_converter(ROOT, "zh-hant")
-CHAPTERS = sorted(path.stem for path in (ROOT / "docs" / "listings").glob("*.py"))
 
 
 # --- the table, on sentences ----------------------------------------------------------------------
@@ -142,27 +141,6 @@ def converted(word: str) -> set[str]:
 def test_a_word_is_answered_by_its_own_characters_or_by_an_agreed_word() -> None:
     table = tomllib.loads((ROOT / "docs/zh-hant.toml").read_text(encoding="utf-8"))
     assert wrong_entries(table) == [], "if it is meant, add it to AGREED"
-
-
-@pytest.mark.parametrize(
-    ("name", "word", "answer"),
-    [
-        ("terms", "查询", "鍵"),
-        ("terms", "相对位置偏置", "絕對位置編碼"),
-        ("terms", "均值", "變異數"),
-        ("words", "字节", "權重"),
-        ("words", "键值对", "查詢"),
-        ("axes", "按行", "按行"),
-        ("rows", "两行", "兩行"),
-    ],
-)
-def test_an_exchanged_word_is_seen(name: str, word: str, answer: str) -> None:
-    table = {one: {} for one in ("axes", "rows", "terms", "words")}
-    table["terms"] = {"查询": "查詢", "键": "鍵", "均值": "平均值"}
-    assert wrong_entries(table) == []
-    table[name] = {**table[name], word: answer}
-    (report,) = wrong_entries(table)
-    assert report.startswith(f'docs/zh-hant.toml: [{name}] "{word}" = "{answer}", wanted ')
 
 
 def test_code_values_and_addresses_stay() -> None:

@@ -144,6 +144,14 @@ def test_round_weights_of_several_rows():
     np.testing.assert_array_equal(eight_steps.round_weights(weights), wanted)
 
 
+def test_round_weights_keeps_its_input():
+    weights = np.array(WEIGHTS[0])
+    weights /= weights.sum()
+    before = weights.copy()
+    eight_steps.round_weights(weights)
+    np.testing.assert_array_equal(weights, before)
+
+
 # The search: titles as words, contents as minutes and sugar.
 CARDS = [[1, 0, 1, 0], [0, 1, 1, 0], [0, 1, 0, 1]]
 WORDS = ["dog", "bites", "man"]

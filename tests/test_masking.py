@@ -165,6 +165,12 @@ def test_a_mask_may_be_a_parameter_and_must_be_of_the_scores_library() -> None:
         apply_mask(scores, np.array([True, False, True]))
 
 
+def test_apply_mask_leaves_its_arguments_alone() -> None:
+    scores, mask = np.array([[2.0, 4, 4]]), np.array([True, True, False])
+    apply_mask(scores, mask)
+    assert scores.tolist() == [[2, 4, 4]]
+
+
 # ------------------------------------------------------------ the published numbers
 
 

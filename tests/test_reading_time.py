@@ -141,7 +141,7 @@ def test_minutes_stand_above_the_title_and_in_sentences(project: FixtureProject)
     """In the small project, whose two pages take a minute each."""
     project.edit("mkdocs.yml", "  - weights.md\n", '  - "Part 1: All":\n      - weights.md\n')
     for lang in ("en", "zh"):
-        said = '{{ site.path_minutes }}, {{ site.path_hours }}, {{ site.minutes["weights"] }}.'
+        said = '{{ site.path_minutes }}, {{ site.minutes["weights"] }}.'
         project.edit(f"docs/{lang}/index.md", "The constant is", f"{said} The constant is")
     project.stamp()
     done = project.build()
@@ -149,7 +149,7 @@ def test_minutes_stand_above_the_title_and_in_sentences(project: FixtureProject)
     assert '<p class="opening">Part 1 · Chapter 1 · 1 minute</p>' in project.read_html("weights")
     numbers = json.loads(project.read("site/numbers.json"))
     texts = [one["text"] for one in numbers["records"] if "site." in one.get("expression", "")]
-    assert texts == ["1"] * 6
+    assert texts == ["1"] * 4
     assert numbers["reading"]["path"] == ["weights"]
     project.edit("docs/en/index.md", 'minutes["weights"]', 'minutes["none"]', both=True)
     fault = "site.minutes: none is not a chapter of the navigation"
@@ -178,10 +178,5 @@ def test_every_chapter_shows_its_minutes_and_the_home_page_their_sum(
     shown = [int(card.text_content().split()[0]) for card in cards]
     assert shown == [minutes[slug] for slug in reading["path"]]
     promise = home.xpath("//*[@id='reading']/following-sibling::p[1]")[0].text_content()
-    hours = (sum(shown) + 30) // 60
-    wanted = {
-        "en": f"about {hours} hours",
-        "zh": f"大约 {hours} 小时",
-        "zh-hant": f"大約 {hours} 小時",
-    }
-    assert wanted[lang] in promise
+    unit = {"en": "minutes", "zh": "分钟", "zh-hant": "分鐘"}[lang]
+    assert f"{sum(shown)} {unit}" in promise

@@ -258,9 +258,13 @@ def test_definition(chapter):
 
 
 def test_shift(chapter):
-    assert chapter.names("shift") == ["s − 3", "s + 100", "2 · s"]
+    assert chapter.names("shift") == ["s", "s − 3", "s + 100", "2 · s"]
+    logarithms = [mpmath.log(part) for part in (1, 2, 5)]
+    shifted = [[one + shift for one in logarithms] for shift in (0, -3, 100)]
+    wanted = [*shifted, [2 * one for one in logarithms]]
+    assert_printed(chapter.vectors("shift", "scores"), wanted, 4)
     doubled = [Fraction(1, 30), Fraction(4, 30), Fraction(25, 30)]
-    assert_printed(chapter.grid("shift"), [EIGHTHS, EIGHTHS, doubled], 4)
+    assert_printed(chapter.vectors("shift", "weights"), [EIGHTHS] * 3 + [doubled], 4)
 
 
 def test_rows(chapter):
@@ -291,9 +295,14 @@ def test_overflow(chapter):
     how = ["not shifted", "shifted"]
     assert chapter.names("overflow") == [f"{name}, {one}" for name in names for one in how]
     sigmoid = 1 / (1 + mpmath.exp(-2))
-    assert_printed(chapter.grid("overflow"), [[0, mpmath.nan], [1 - sigmoid, sigmoid]] * 3, 1)
+    columns = [chapter.column("overflow", f"weight {n}") for n in (1, 2)]
+    rows = list(zip(*columns, strict=True))
+    assert_printed(rows, [[0, mpmath.nan], [1 - sigmoid, sigmoid]] * 3, 1)
     # torch, without a shift: the published failure is real
-    for dtype, score in ((torch.float16, 12), (torch.float32, 90), (torch.float64, 710)):
+    largest = {torch.float16: 12, torch.float32: 90, torch.float64: 710}
+    shown = [[score - 2, score] for score in largest.values() for _ in how]
+    assert chapter.vectors("overflow", "scores") == shown
+    for dtype, score in largest.items():
         e = torch.exp(torch.tensor([score - 2.0, score], dtype=dtype))
         assert torch.isfinite(e[0])
         assert torch.isinf(e[1])

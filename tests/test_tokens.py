@@ -54,6 +54,8 @@ def test_merges(chapter: Page) -> None:
     assert shown == [(token, str(times), str(left)) for token, times, left in wanted]
     words = [["␣", *word] for word in SENTENCES.split()]
     assert ["".join(pair) for pair in learn_merges(words, 10)] == [token for token, *_ in wanted]
+    letters = SENTENCES.replace(" ", "␣")
+    assert chapter.values("merges") == [str(len("␣" + letters)), str(wanted[-1][2])]
     often = [[row["first"], row["second"], row["times"]] for row in chapter.table("corpus")]
     starts = Counter("␣" + word[0] for word in SENTENCES.split())
     assert often[0] == ["␣", "s", str(starts["␣s"])]
@@ -119,8 +121,9 @@ def test_neighbours(chapter: Page) -> None:
     kept = load_neighbours()
     rows = chapter.table("neighbours")
     title = "nearest rows, with the cosine of the angle"
-    assert [row[""] for row in rows] == ["saw", "king", "three", "Paris"]
-    assert rows[0][title].startswith("sees 0.67, see 0.61, seeing 0.59")
+    assert [row[""] for row in rows] == ["␣saw", "␣king", "␣three", "␣Paris"]
+    assert rows[0][title].startswith("␣sees 0.67, ␣see 0.61, ␣seeing 0.59")
+    assert rows[1][title].startswith("␣King 0.82, King 0.72, ␣kings 0.70")
     assert chapter.values("neighbours") == [f"{kept.shape[0]:,}", str(kept.shape[1])]
 
 

@@ -135,10 +135,10 @@ table(
 # --8<-- [end:definition]
 
 # --8<-- [start:shift]
-changed = {"s − 3": s - 3, "s + 100": s + 100, "2 · s": 2 * s}
+changed = {"s": s, "s − 3": s - 3, "s + 100": s + 100, "2 · s": 2 * s}
 table(
-    [softmax(scores) for scores in changed.values()],
-    columns=numbered("weight", 3),
+    [[scores, softmax(scores)] for scores in changed.values()],
+    columns=["scores", "weights"],
     index=list(changed),
     spec=".4f",
 )
@@ -157,9 +157,10 @@ rows, names = [], []
 for dtype, pair in tried.items():
     large = np.array(pair, dtype)
     with np.errstate(over="ignore", invalid="ignore"):  # we want to see it
-        rows += [unshifted(large), softmax(large)]
+        rows += [[large, *unshifted(large)], [large, *softmax(large)]]
     names += [f"{dtype.__name__}, not shifted", f"{dtype.__name__}, shifted"]
-table(rows, columns=numbered("weight", 2), index=names, spec=".1f")
+columns = ["scores", *numbered("weight", 2)]
+table(rows, columns=columns, index=names, spec=[".0f", ".1f", ".1f"])
 # --8<-- [end:overflow]
 
 

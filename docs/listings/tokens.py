@@ -93,11 +93,11 @@ table(
 # --8<-- [start:neighbours]
 table(
     [
-        [", ".join(f"{show(name).strip('␣')} {cosine:.2f}" for name, cosine in near)]
+        [", ".join(f"{show(name)} {cosine:.2f}" for name, cosine in near)]
         for near in kept.rows.values()
     ],
     columns=["nearest rows, with the cosine of the angle"],
-    index=[show(token).strip("␣") for token in kept.rows],
+    index=[show(token) for token in kept.rows],
 )
 # --8<-- [end:neighbours]
 

@@ -23,8 +23,7 @@ REQUESTED = (
 REQUEST = re.compile(r"^<!-- (?P<kind>[\w-]+)(?P<named>: (?P<name>[\w-]+))? -->$")
 COUNTS = (
     *("pages", "blocks", "outputs", "values", "steps", "results", "computed"),
-    "proved",
-    *("path_minutes", "path_hours"),
+    *("proved", "path_minutes"),
 )
 MINUTES = re.compile(r'site\.minutes\["(?P<slug>[\w-]+)"\]')
 INCLUDE = re.compile(r'^\s*--8<-- "(?P<listing>[\w./-]+):(?P<section>[\w-]+)"\s*$')

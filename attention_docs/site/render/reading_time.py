@@ -78,11 +78,11 @@ class ReadingTimes:
         return {slug: minutes for slug, (_, minutes) in self.count_chapters(lang).items()}
 
     def values(self, lang: str) -> dict[str, int]:
-        """What `{{ site.minutes["…"] }}`, `{{ site.path_hours }}` and so on stand for."""
+        """What `{{ site.minutes["…"] }}`, `{{ site.path_minutes }}` and so on stand for."""
         minutes = self.minutes(lang)
         path = sum(minutes[slug] for slug in self.navigation.path if slug in minutes)
         by_chapter = {f'minutes["{slug}"]': number for slug, number in minutes.items()}
-        return {**by_chapter, "path_minutes": path, "path_hours": max(1, round(path / 60))}
+        return {**by_chapter, "path_minutes": path}
 
     def document(self, languages: Sequence[str]) -> dict[str, Any]:
         """What `numbers.json` says of it: the path, and the lengths of all chapters."""

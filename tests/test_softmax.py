@@ -262,7 +262,7 @@ def test_shift(chapter):
     logarithms = [mpmath.log(part) for part in (1, 2, 5)]
     shifted = [[one + shift for one in logarithms] for shift in (0, -3, 100)]
     wanted = [*shifted, [2 * one for one in logarithms]]
-    assert_printed(chapter.vectors("shift", "scores"), wanted, 4)
+    assert_printed(chapter.vectors("shift", "scores"), wanted, 2)
     doubled = [Fraction(1, 30), Fraction(4, 30), Fraction(25, 30)]
     assert_printed(chapter.vectors("shift", "weights"), [EIGHTHS] * 3 + [doubled], 4)
 

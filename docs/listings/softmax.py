@@ -140,7 +140,7 @@ table(
     [[scores, softmax(scores)] for scores in changed.values()],
     columns=["scores", "weights"],
     index=list(changed),
-    spec=".4f",
+    spec=[".2f", ".4f"],
 )
 # --8<-- [end:shift]
 

@@ -704,14 +704,17 @@ def test_cuts(chapter: Page) -> None:
     said = [f"{mean(LOSSES[one]):.2f}" for one in ("whole", "induction")]
     trophy = [f"{one:.2f}" for one in KEPT["pronouns"]["looks"][0]]
     back = [KEPT["induction"][layer][head] for layer, head in KEPT["chosen"]["previous token"]]
-    assert chapter.values("cut-heads")[:4] == [*said, f"{max(means):.2f}", f"{max(back):.3f}"]
+    on_text = [f"{KEPT['losses on a text'][one]:.2f}" for one in ("induction", "whole")]
+    draws = [f"{max(means):.2f}", *on_text, f"{max(back):.3f}"]
+    assert chapter.values("cut-heads")[:6] == [*said, *draws]
     assert max(back) < 0.01
     assert chapter.values("pronoun")[:2] == trophy
     assert len(DRAWS) == 10
     below = sum(one < mean(LOSSES["whole"]) for one in means)
-    assert chapter.values("cut-heads")[4:5] == [str(below)] == ["2"]
+    assert chapter.values("cut-heads")[6:7] == [str(below)] == ["2"]
     firsts = mean(KEPT["losses of the first copy"]["whole"])
-    assert chapter.values("real-models")[:3] == [f"{firsts:.2f}", said[0], "270"]
+    evenly = f"{float(mpmath.log(49_152)):.2f}"
+    assert chapter.values("real-models")[:4] == [f"{firsts:.2f}", said[0], evenly, "270"]
     # What the text says of them: no draw comes near, and one is below the whole model.
     assert max(means) + 3 < mean(LOSSES["induction"]) < mean(LOSSES["previous token"])
     assert sum(one < mean(LOSSES["whole"]) - 1 for one in means) == 1
@@ -778,7 +781,7 @@ def test_each_head(chapter: Page) -> None:
     on_text = KEPT["losses on a text"]
     whole, *cut = (on_text[one] for one in ("whole", "induction", "previous token"))
     by_draw = [on_text[f"draw {i}"] for i in range(1, 11)]
-    said = [mean(LOSSES["whole"]), first, evenly, whole, *cut, min(by_draw), max(by_draw)]
+    said = [mean(LOSSES["whole"]), whole, *cut, min(by_draw), max(by_draw)]
     assert chapter.values("each-head") == [f"{one:.2f}" for one in said]
     assert first > evenly + 3  # a model that guesses would do better there
     assert max(abs(one - whole) for one in cut) < 0.05 < max(by_draw) - whole < 0.15

@@ -1060,6 +1060,8 @@ def test_a_neuron(chapter: Page) -> None:
     due = NEURON["texts"][:5]
     lost = [100 - 100 * one["cut"] / one["months"] for one in due]
     moved = max(abs(p - one["months"]) for one in due for p in one["others cut"])
+    active = {one["text"]: one["activity"][-1] for one in NEURON["texts"]}
+    assert active["The book lies on the third of"] > active["The first snow fell in early"]
     assert chapter.values("neuron") == [
         *("1,536", "209", "20"),
         "November, December, October, February, March, January, April, August, September, June, "

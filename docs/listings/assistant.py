@@ -181,10 +181,15 @@ def add_marks(model, rng):
     )
 
 
+def say_answers(model):
+    """The likeliest token after each of the new chats."""
+    logits, _ = language_model(new_chats[:, :-2], model)
+    return logits[:, -1].argmax(axis=-1)
+
+
 def right_answers(model):
     """The share of new chats whose answer the model finds likeliest."""
-    logits, _ = language_model(new_chats[:, :-2], model)
-    return (logits[:, -1].argmax(axis=-1) == new_chats[:, -2]).mean()
+    return (say_answers(model) == new_chats[:, -2]).mean()
 
 
 STARTS = range(3)
@@ -195,6 +200,7 @@ ways = {
     "not pre-trained, answers count": (False, count_answers),
 }
 right, stories_after = {name: [] for name in ways}, {name: [] for name in ways}
+shown = {name: [] for name in ways}
 for start in STARTS:
     examples = in_batches(chats(np.random.default_rng(start), 80 * 32))
     for name, (is_pretrained, loss_of) in ways.items():
@@ -203,12 +209,17 @@ for start in STARTS:
         tuned = train(model, examples, loss_of, rate=0.005)
         right[name].append(right_answers(tuned))
         stories_after[name].append(story_loss(tuned))
-untuned = add_marks(pretrained, np.random.default_rng(0))
-before = right_answers(untuned), story_loss(untuned)
+        shown[name].append(say_answers(tuned)[0])
+untuned = [add_marks(pretrained, np.random.default_rng(start)) for start in STARTS]
+before = [right_answers(model) for model in untuned], [story_loss(model) for model in untuned]
+said_before = in_words(say_answers(model)[0] for model in untuned)
 by_chance = (new_chats[:, 1:12:3] == new_chats[:, -2:-1]).mean()
 table(
-    [[before[0:1], before[1:2]], *([right[name], stories_after[name]] for name in ways)],
-    columns=["right answers", "loss on new stories"],
+    [
+        [said_before, *before],
+        *([in_words(shown[name]), right[name], stories_after[name]] for name in ways),
+    ],
+    columns=["in the chat above", "right answers", "loss on new stories"],
     index=["only pre-trained", *ways],
     spec=".2f",
 )

@@ -1,6 +1,6 @@
 """A real model, every weight of it: four trained Llamas that calculate, read and taken apart."""
 
-# --8<-- [start:scores]
+# --8<-- [start:setup]
 import numpy as np
 
 from attention_docs.attention_function import attention
@@ -20,8 +20,12 @@ repeated, control = (
 before, unrepeated = (
     np.array(measured[f"previous token{which}"]) for which in ("", " without repetition")
 )
+on_text = measured["losses on a text"]
+guessing = np.log(49_152)
+# --8<-- [end:setup]
 
 
+# --8<-- [start:scores]
 def show_scores(scores, name):
     """One cell for each head: its rows are the heads of a layer, its columns the layers."""
     return heatmap(
@@ -124,9 +128,7 @@ table(
 # --8<-- [end:prompts]
 
 # --8<-- [start:each-head]
-on_text = measured["losses on a text"]
 by_draw = [loss for name, loss in on_text.items() if name.startswith("draw")]
-guessing = np.log(49_152)
 table(
     [
         [scores[layer, head], other[layer, head], losses[f"{layer}.{head}"].mean()]

@@ -11,8 +11,6 @@ from array_api_compat import array_namespace, is_array_api_obj
 
 from attention_docs.signatures import Array, Function, checked, shape
 
-EMPTY = inspect.Parameter.empty  # stands for an argument that is missing
-
 
 def requires(
     wanted: str | Callable[..., str], holds: Callable[..., Any]
@@ -36,9 +34,13 @@ def requires(
     needed = tuple(inspect.signature(holds).parameters)
 
     def condition(values: Mapping[str, Any]) -> None:
-        known = {name: values[name] for name in needed if values.get(name, EMPTY) is not EMPTY}
-        if len(known) == len(needed) and not holds(**known):
-            raise ValueError(wanted(**known) if callable(wanted) else _describe(wanted, known))
+        try:
+            known = [values[name] for name in needed]
+        except KeyError:
+            return
+        if not holds(*known):
+            named = dict(zip(needed, known, strict=True))
+            raise ValueError(wanted(**named) if callable(wanted) else _describe(wanted, named))
 
     def decorate(function: Function) -> Function:
         plain: Any = inspect.unwrap(function)
@@ -61,10 +63,9 @@ def batch_axes(*arrays: Array) -> tuple[int, ...]:
 
 def fits(array: Array, wanted: tuple[int, ...]) -> bool:
     """Whether an array broadcasts to a shape."""
-    try:
-        return np.broadcast_shapes(shape(array), wanted) == tuple(wanted)
-    except ValueError:
-        return False
+    axes = shape(array)
+    pairs = zip(axes[::-1], wanted[::-1], strict=False)
+    return len(axes) <= len(wanted) and all(size in (1, full) for size, full in pairs)
 
 
 def in_range(ids: Array, size: int) -> bool:

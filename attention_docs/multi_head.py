@@ -256,11 +256,11 @@ def matrix_product(x: Float[Array, "... n d_in"], W: Float[Array, "d_in d_out"])
     if HAS_BLAS or not (isinstance(W, np.ndarray) and W.T.flags.c_contiguous):
         return x @ W
     rows = np.ascontiguousarray(x).reshape(-1, W.shape[0])
+    y = np.empty((len(rows), W.shape[1]), x.dtype)
     most = max(1, MOST // W.size)
-    parts = [
-        np.einsum("ij,kj->ik", rows[i : i + most], W.T) for i in range(0, max(len(rows), 1), most)
-    ]
-    return np.concatenate(parts).reshape(*x.shape[:-1], W.shape[1])
+    for i in range(0, len(rows), most):
+        np.einsum("ij,kj->ik", rows[i : i + most], W.T, out=y[i : i + most])
+    return y.reshape(*x.shape[:-1], W.shape[1])
 
 
 @requires(

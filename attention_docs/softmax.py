@@ -63,7 +63,7 @@ def softmax(scores: Float[Array, "..."], axis: int = -1) -> Float[Array, "..."]:
     exponentials = xp.exp(scores - largest)
     total = _sum(xp, exponentials, axis)
     weights = exponentials / xp.where(total == 0, xp.ones_like(total), total)
-    return xp.astype(weights, scores.dtype)
+    return xp.astype(weights, scores.dtype, copy=False)
 
 
 def _sum(xp: Any, terms: Array, axis: int) -> Array:

@@ -141,6 +141,7 @@ def merge_pairs(word: str, ranks: Mapping[Pair, int]) -> list[str]:
     return tokens
 
 
+@cache
 def byte_characters() -> dict[int, str]:
     """The character that stands for each byte in the tokens of GPT-2 and its relatives.
 

@@ -165,7 +165,9 @@ def measure_sentences(base: str) -> Iterator[tuple[str, str]]:
 # Speaks with the model as a panel does: a script of the page, which all three engines run.
 STEPS = """
 const { getModel } = await import("/assets/live/model.js");
-const model = getModel(JSON.parse(document.getElementById("__words").textContent).next);
+const page = await (await fetch("/next-word/")).text(); // on another one no panel asks it too
+const there = new DOMParser().parseFromString(page, "text/html").getElementById("__words");
+const model = getModel(JSON.parse(there.textContent).next);
 const ready = new Promise((resolve, reject) => model.addEventListener("state", () => {
   if (model.state === "ready") resolve();
   if (model.state === "idle") reject(new Error(model.reason + model.detail));
@@ -233,7 +235,7 @@ def measure_writer(base: str) -> Iterator[tuple[str, str]]:
             browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
             tab = browser.new_context(service_workers="block").new_page()
             tab.set_default_timeout(600_000)
-            tab.goto(base + "/next-word/")
+            tab.goto(base + "/numbers/")
             tab.evaluate(f"async () => {{ {STEPS} window.steps = steps; }}")
             runs.append(_take_steps(lambda name: tab.evaluate(f"steps.{name}()")))  # noqa: B023
             browser.close()
@@ -247,7 +249,7 @@ def measure_writer(base: str) -> Iterator[tuple[str, str]]:
             continue
         with tempfile.TemporaryDirectory() as folder, launch(Path(folder)) as browser:
             browser.set_script_timeout(600)
-            browser.get(base + "/next-word/")
+            browser.get(base + "/numbers/")
 
             def take(script: str, browser: Any = browser) -> Any:
                 called = "const done = arguments[0]; (async () => {%s})().then(done, done)"

@@ -269,6 +269,29 @@ def test_it_writes_and_stops(loaded: Any) -> None:
     loaded.locator(".next-own [type=checkbox]").check()
 
 
+@needs_model
+def test_how_surprising_each_token_was(loaded: Any, parameters: Any) -> None:
+    """Of the text, after its bars, and of a token that is written; by torch."""
+    read(loaded, "The cat sat on the")
+    loaded.locator(".next-own .next-bars button").nth(1).click()
+    loaded.wait_for_function(
+        "() => [...document.querySelectorAll('.next-read button')].length === 7 && "
+        "[...document.querySelectorAll('.next-read button')].slice(1).every("
+        "(one) => / bits$/.test(one.title))"
+    )
+    titles = loaded.locator(".next-read button").evaluate_all("(all) => all.map((a) => a.title)")
+    first = torch.tensor([0, 504, 2644, 2643, 335, 260])  # by Hugging Face's tokenizers
+    second = run_in_torch(first, parameters)[0][-1].topk(2).indices[1:]
+    ids = torch.cat([first, second])
+    logits = run_in_torch(ids, parameters)[0]
+    losses = torch.nn.functional.cross_entropy(logits[:-1], ids[1:], reduction="none")
+    before, after = words("en")["bits"].split("{}")
+    shown = [title.partition(before)[2].removesuffix(after) for title in titles]
+    assert shown[0] == ""
+    wanted = losses / math.log(2)
+    assert [float(one) for one in shown[1:]] == pytest.approx(wanted.tolist(), abs=0.07)
+
+
 COMPARED = """() => [...document.querySelectorAll(".next-compared tr")]
   .map((row) => [...row.children].map((cell) => cell.textContent))"""
 

@@ -48,6 +48,8 @@ def test_a_cache_changes_nothing() -> None:
         at, logits, rows = 0, [], []
         for size in pieces:
             run = run_model(np.array(IDS[at : at + size]), small, watch=[(17, 4)], cache=cache)
+            one = run_model(np.array(IDS[at : at + size]), small, cache=cache, last=True)
+            np.testing.assert_allclose(one.logits, run.logits[-1:], rtol=0, atol=1e-4)
             cache, at = run.cache, at + size
             logits.append(run.logits)
             rows += [np.pad(row, (0, 9 - len(row))) for row in run.seen[17, 4].weights]
@@ -96,7 +98,7 @@ def test_both_ways_to_multiply(shape: tuple[int, ...], monkeypatch: pytest.Monke
     wanted = (torch.tensor(x) @ torch.tensor(W)).numpy()
     called = []
     einsum = np.einsum
-    monkeypatch.setattr(np, "einsum", lambda *given: called.append(given) or einsum(*given))
+    monkeypatch.setattr(np, "einsum", lambda *a, **k: called.append(a) or einsum(*a, **k))
     for has_blas in (True, False):
         monkeypatch.setattr(multi_head, "HAS_BLAS", has_blas)
         for stored in (W, np.asfortranarray(W)):
@@ -200,8 +202,11 @@ def test_a_reader_writes(writer: Writer) -> None:
     assert len(ids) == 9
     logits, weights = run_in_torch(ids, p)
     losses = torch.nn.functional.cross_entropy(logits[:-1], ids[1:], reduction="none")
-    np.testing.assert_allclose(writer.bits, losses / math.log(2), rtol=0, atol=1e-3)
-    assert said["tokens"] == [[6, "g", writer.bits[-1]]]
+    assert writer.bits[:5] == [None] * 5  # until they are asked for
+    bits = ask(writer, "bits")
+    assert bits[0] is None
+    np.testing.assert_allclose(bits[1:], losses / math.log(2), rtol=0, atol=1e-3)
+    assert said["tokens"] == [[6, "g", bits[-1]]]
     assert said["next"]["ids"] == logits[-1].topk(COUNT).indices.tolist()
     np.testing.assert_allclose(ask(writer, "map", layer=4, head=7), weights[4, 7], atol=2e-4)
     guesses = ask(writer, "guesses")

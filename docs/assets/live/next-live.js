@@ -125,11 +125,25 @@ export class Live {
   makeToken([id, text, bits], n) {
     const select = () => this.select(n);
     const button = element("button", { type: "button", onclick: select }, showToken(text));
-    if (bits !== null)
-      button.style.setProperty("--bits", `${Math.min(100, (100 * bits) / SURPRISED)}%`);
-    const known = bits === null ? "" : ` · ${fillTemplate(this.words.bits, bits.toFixed(1))}`;
-    button.title = `${fillTemplate(this.words.id, id)}${known}`;
+    button.title = fillTemplate(this.words.id, id);
+    this.colour(button, bits);
     return button;
+  }
+
+  /* By how surprising it was, where that is known. */
+  colour(button, bits) {
+    if (bits === null) return;
+    button.style.setProperty("--bits", `${Math.min(100, (100 * bits) / SURPRISED)}%`);
+    button.title += ` · ${fillTemplate(this.words.bits, bits.toFixed(1))}`;
+  }
+
+  /* How surprising the tokens of a text were comes after the bars, which need the last token's logits alone. */
+  async colourText() {
+    const tokens = [...this.tokens.children];
+    const bits = await this.ask({ do: "bits" }, "bits");
+    if (!bits) return;
+    for (const [n, button] of tokens.entries()) this.colour(button, bits[n]);
+    if (tokens[this.row]?.isConnected) this.tell(tokens[this.row]); // or it is another text by now
   }
 
   select(n) {
@@ -137,9 +151,13 @@ export class Live {
     if (!buttons[n]) return;
     this.row = n;
     for (const [i, one] of buttons.entries()) one.classList.toggle("chosen", i === n);
-    this.told.textContent = `${buttons[n].textContent} · ${buttons[n].title}`;
+    this.tell(buttons[n]);
     this.heads.draw();
     this.remember();
+  }
+
+  tell(button) {
+    this.told.textContent = `${button.textContent} · ${button.title}`;
   }
 
   async readField() {
@@ -150,6 +168,7 @@ export class Live {
     if (!said) return false; // the model was stopped
     this.show(said);
     this.heads.draw();
+    this.colourText();
     return true;
   }
 

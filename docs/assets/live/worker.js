@@ -87,6 +87,7 @@ const writers = new Map(); // of each panel of the page
 
 async function open({ parts }) {
   python ??= await begin();
+  nextWord = python.pyimport("attention_docs.next_word"); // while the pieces come
   python.FS.mkdirTree("/model");
   const path = `/model/${parts[0].replace(/\.\d+$/, "")}`;
   const file = python.FS.open(path, "w");
@@ -97,7 +98,6 @@ async function open({ parts }) {
   }
   python.FS.close(file);
   say({ type: "opening" });
-  nextWord = python.pyimport("attention_docs.next_word");
   smollm2 = nextWord.open_model(path);
   say({ type: "opened" });
 }

@@ -675,6 +675,26 @@ def test_wrong_join(chapter):
     assert abs(values[0] - values[1]) > 1
 
 
+def test_view_needs_neighbours(chapter):
+    """Steps by hand: after the last axis, each is the product of the sizes behind it."""
+    rows = {
+        row[""]: [int(row[f"{name} {i}"]) for name in ("axis", "step") for i in (1, 2, 3)]
+        for row in chapter.table("mistake-view")
+    }
+    assert rows == {
+        "from the heads": [2, 3, 2, 3 * 2, 2, 1],
+        "transposed": [3, 2, 2, 2, 3 * 2, 1],  # sizes and steps have changed places together
+        "contiguous": [3, 2, 2, 2 * 2, 2, 1],
+    }
+    for sizes_and_steps in rows.values():  # the last two axes are one if nothing lies between
+        *_, inside, _, step, last = sizes_and_steps
+        assert (step == inside * last) == (sizes_and_steps != rows["transposed"])
+    said = chapter.output("mistake-view")
+    assert said.startswith("RuntimeError: view size is not compatible with input tensor's size")
+    with pytest.raises(RuntimeError, match="view size is not compatible"):
+        torch.empty_strided((3, 2, 2), (2, 6, 1)).view(3, 4)
+
+
 def test_leak(chapter):
     rows = chapter.table("mistake-leak")
     found = [[parse_number(row[name]) for name in ("output 1", "output 2")] for row in rows]

@@ -565,3 +565,63 @@ def test_two_programs(chapter):
     step, times = chapter.values("two-programs")
     assert step == "0.125"
     assert int(times) == pytest.approx(rows[2][1] / rows[0][1], abs=1)
+
+
+def test_what_fits(chapter):
+    """By hand: GB are billions of bytes; a scale of two bytes, and Q4_1 a smallest number too."""
+    each = {
+        "bfloat16": Fraction(2),
+        "Q8_0": Fraction(2 + 32, 32),
+        "Q4_1": Fraction(2 + 2 + 16, 32),
+        "trained with Adam": Fraction(16),
+    }
+    rows = chapter.table("fits")
+    assert [row[""] for row in rows] == ["1B", "3B", "8B", "14B", "70B"]
+    for row in rows:
+        billions = int(row[""].removesuffix("B"))
+        for name, size in each.items():
+            assert float(row[name]) == pytest.approx(float(billions * size), abs=0.0501)
+    eight = next(row for row in rows if row[""] == "8B")
+    assert float(eight["Q4_1"]) < 8 < float(rows[0]["trained with Adam"])
+
+
+def test_quantised_weights(chapter):
+    """In torch, with the rounding of its own observer for fake quantisation."""
+    rng = np.random.default_rng(754)
+    matrix = torch.tensor(rng.standard_normal((256, 256)))
+    x = torch.tensor(rng.standard_normal(256))
+    outlier = matrix * torch.where(torch.arange(256) == 0, 20.0, 1.0)
+    cases = ((8, 32), (4, 32), (4, 256))
+    rows = chapter.grid("quantised")
+    for (bits, block), row in zip(cases, rows, strict=True):
+        for weights, printed in zip((matrix, outlier), row, strict=True):
+            parts = weights.reshape(-1, block)
+            low, high = parts.aminmax(dim=1)
+            step = (high - low) / (2**bits - 1)
+            levels = torch.fake_quantize_per_channel_affine(
+                (parts - low[:, None]).float(),
+                step.float(),
+                torch.zeros(len(parts), dtype=torch.int32),
+                0,
+                0,
+                2**bits - 1,
+            )
+            error = (levels.double() + low[:, None] - parts).reshape(256, 256) @ x
+            percent = 100 * float(error.norm() / (weights @ x).norm())
+            assert printed == pytest.approx(percent, abs=0.0501)
+    # Of a level of width s, the mean square is s²/12: 17 times the step, 17 times the error.
+    assert rows[1][0] / rows[0][0] == pytest.approx(255 / 15, rel=0.15)
+    # A large number spoils one block in eight, or the whole row.
+    assert rows[2][1] / rows[2][0] > rows[1][1] / rows[1][0] > 1
+
+
+def test_two_formats_in_one_product(chapter):
+    """Torch names the formats in the order of the operands; a sum takes the longer one."""
+    lines = chapter.output("dtypes").splitlines()
+    assert lines[0] == "half @ single: expected scalar type Half but found Float"
+    for line, name in zip(lines[1:3], ("linear", "attention"), strict=True):
+        assert line.startswith(f"{name}: ")
+        assert "same dtype" in line
+        assert line.index("Half") < line.index("float")
+    wanted = torch.promote_types(torch.float16, torch.float32)
+    assert lines[3:] == [f"half + single: {wanted}"]

@@ -124,7 +124,8 @@ def test_neighbours(chapter: Page) -> None:
     assert [row[""] for row in rows] == ["␣saw", "␣king", "␣three", "␣Paris"]
     assert rows[0][title].startswith("␣sees 0.67, ␣see 0.61, ␣seeing 0.59")
     assert rows[1][title].startswith("␣King 0.82, King 0.72, ␣kings 0.70")
-    assert chapter.values("neighbours") == [f"{kept.shape[0]:,}", str(kept.shape[1])]
+    assert chapter.values("neighbours") == [f"{kept.shape[0]:,}", str(kept.shape[1]), "28"]
+    assert 49_152 * 576 == kept.shape[0] * kept.shape[1] == 28_311_552
 
 
 @pytest.mark.needs("smollm2")

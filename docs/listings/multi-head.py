@@ -535,6 +535,25 @@ table(
 )
 # --8<-- [end:mistake-leak]
 
+# --8<-- [start:mistake-view]
+stored = torch.arange(12).reshape(2, 3, 2)  # (h, n, d_v), one number after the other
+moved = stored.transpose(0, 1)  # (n, h, d_v)
+copied = moved.contiguous()
+try:
+    moved.view(3, 4)  # WRONG
+except RuntimeError as error:
+    print(f"RuntimeError: {error}")
+check("transpose moved no number", moved.data_ptr() == stored.data_ptr())
+check("contiguous did", copied.data_ptr() != stored.data_ptr())
+check("reshape gives the same rows", torch.equal(moved.reshape(3, 4), copied.view(3, 4)))
+table(
+    [[*one.shape, *one.stride()] for one in (stored, moved, copied)],
+    columns=["axis 1", "axis 2", "axis 3", "step 1", "step 2", "step 3"],
+    index=["from the heads", "transposed", "contiguous"],
+    spec=".0f",
+)
+# --8<-- [end:mistake-view]
+
 # --8<-- [start:mistake-scale]
 raw = (x @ W_Q1 @ (x @ W_K1).T)[1]  # scores of the verb in head 1
 divisors = [1, 2, sqrt(2)]

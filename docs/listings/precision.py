@@ -406,6 +406,71 @@ table(
 )
 # --8<-- [end:two-programs]
 
+# --8<-- [start:fits]
+from attention_docs.gguf import BLOCK, BYTES
+
+stored = {name: BYTES[name] / BLOCK for name in ("Q8_0", "Q4_1")}
+per_parameter = {"bfloat16": 2, **stored, "trained with Adam": 2 + 2 + 4 + 4 + 4}
+table(
+    [[billions * size for size in per_parameter.values()] for billions in (1, 3, 8, 14, 70)],
+    columns=list(per_parameter),
+    index=[f"{billions}B" for billions in (1, 3, 8, 14, 70)],
+    spec=".1f",
+)
+# --8<-- [end:fits]
+
+# --8<-- [start:quantised]
+rng = np.random.default_rng(SEED)
+matrix = rng.standard_normal((256, 256))  # rows of weights; x times each of them
+outlier = matrix.copy()
+outlier[:, 0] *= 20  # the first number of each row
+x = rng.standard_normal(256)
+
+
+def quantise(numbers, bits, block):
+    """Each block of a row in 2^bits levels from its smallest to its largest number."""
+    parts = numbers.reshape(-1, block)
+    low, high = parts.min(axis=1, keepdims=True), parts.max(axis=1, keepdims=True)
+    step = (high - low) / (2**bits - 1)
+    return (low + step * np.round((parts - low) / step)).reshape(numbers.shape)
+
+
+def loss_of(numbers, bits, block):
+    """The error of the products with x, relative to their size, in percent."""
+    wanted = numbers @ x
+    off = quantise(numbers, bits, block) @ x - wanted
+    return 100 * sqrt((off**2).mean() / (wanted**2).mean())
+
+
+table(
+    [
+        [loss_of(one, bits, block) for one in (matrix, outlier)]
+        for bits, block in ((8, 32), (4, 32), (4, 256))
+    ],
+    columns=["normal", "one number 20 times as large"],
+    index=["8 bits, blocks of 32", "4 bits, blocks of 32", "4 bits, whole rows"],
+    spec=".1f",
+)
+# --8<-- [end:quantised]
+
+# --8<-- [start:dtypes]
+import torch
+from torch.nn import functional
+
+half, single = torch.ones(1, 2, 4, dtype=torch.float16), torch.ones(1, 2, 4)
+calls = {
+    "half @ single": lambda: half @ single.mT,
+    "linear": lambda: functional.linear(half, single[0]),
+    "attention": lambda: functional.scaled_dot_product_attention(half, single, single),
+}
+for name, call in calls.items():
+    try:
+        call()
+    except RuntimeError as error:
+        print(f"{name}: {str(error).splitlines()[0]}")
+print(f"half + single: {(half + single).dtype}")
+# --8<-- [end:dtypes]
+
 # --8<-- [start:exercise-round]
 rounded = round_to(np.array([0.3, 50.0, 9.6]), "float8_e4m3fn")
 table([rounded], columns=["0.3", "50", "9.6"], spec=".4f")

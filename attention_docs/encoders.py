@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 from jaxtyping import Bool, Float, Int
 
 from attention_docs.checks import in_range, requires
@@ -124,7 +124,7 @@ def visible_word(
     """
     xp = array_namespace(prior)
     size = shape(prior)[-1]
-    is_shown = xp.astype(xp.arange(size) == shown, prior.dtype)
+    is_shown = xp.astype(xp.arange(size, device=device(prior)) == shown, prior.dtype)
     joint = prior * (keep * is_shown + swap / size)
     return joint / xp.sum(joint, axis=-1, keepdims=True)
 
@@ -320,7 +320,7 @@ def resize_positions(
 def _resize_first(table: Array, wanted: int) -> Array:
     """The first axis read at other places."""
     xp, size = array_namespace(table), shape(table)[0]
-    t = (xp.arange(wanted, dtype=table.dtype) + 0.5) * size / wanted - 0.5
+    t = (xp.arange(wanted, dtype=table.dtype, device=device(table)) + 0.5) * size / wanted - 0.5
     t = xp.clip(t, 0, size - 1)
     low = xp.floor(t)
     below = xp.astype(low, xp.int64)

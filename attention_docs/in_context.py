@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 from jaxtyping import Float
 
 from attention_docs.checks import requires
@@ -75,7 +75,8 @@ def ridge_regression(
         [1.2]
     """
     xp = array_namespace(x)
-    gram = xp.matrix_transpose(x) @ x + strength * xp.eye(x.shape[-1], dtype=x.dtype)
+    identity = xp.eye(x.shape[-1], dtype=x.dtype, device=device(x))
+    gram = xp.matrix_transpose(x) @ x + strength * identity
     return xp.linalg.solve(gram, xp.sum(y[..., None] * x, axis=-2)[..., None])[..., 0]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 from jaxtyping import Float
 
 from attention_docs.checks import requires
@@ -47,7 +47,7 @@ def with_residual(weights: Float[Array, "... n n"]) -> Float[Array, "... n n"]:
         [[1.0, 0.0], [0.25, 0.75]]
     """
     xp = array_namespace(weights)
-    return (weights + xp.eye(shape(weights)[-1], dtype=weights.dtype)) / 2
+    return (weights + xp.eye(shape(weights)[-1], dtype=weights.dtype, device=device(weights))) / 2
 
 
 @checked
@@ -79,7 +79,7 @@ def attention_rollout(weights: Float[Array, "layers n n"]) -> Float[Array, "laye
         [[1.0, 0.0], [0.4375, 0.5625]]
     """
     xp = array_namespace(weights)
-    rolled = [xp.eye(shape(weights)[-1], dtype=weights.dtype)]
+    rolled = [xp.eye(shape(weights)[-1], dtype=weights.dtype, device=device(weights))]
     for mixed in with_residual(weights):
         rolled.append(mixed @ rolled[-1])
     return xp.stack(rolled[1:])

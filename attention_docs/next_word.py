@@ -220,7 +220,8 @@ class Writer:
         if as_chat:
             before, after = chat_text([("user", "\0")]).split("\0")
             framed = [encode_chat(part, self.model) for part in (before, after)]
-            ids = [*framed[0], *ids[1 : MAX_TOKENS - sum(map(len, framed)) + 1], *framed[1]]
+            own, room = ids[1:], MAX_TOKENS - sum(map(len, framed))
+            ids = [*framed[0], *own[:room], *framed[1], *own[room:]]  # what is too long comes last
         self.is_cut = len(ids) > MAX_TOKENS
         self._step(ids[:MAX_TOKENS])
 

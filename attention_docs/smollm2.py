@@ -23,7 +23,7 @@ from attention_docs.positions import rope
 from attention_docs.real_models import read_known_file
 from attention_docs.signatures import checked, shape
 from attention_docs.tokens import cut_text, join_tokens
-from attention_docs.transformer_block import embed, rms_norm, swiglu
+from attention_docs.transformer_block import embed, rms_norm, silu, swiglu
 
 ((FILE, SHA256),) = SMOLLM2.items()
 
@@ -272,8 +272,9 @@ def run_model(
         if (layer, "feed-forward") not in skip:
             y = rms_norm(x, W["ffn_norm"], EPSILON)
             x = x + swiglu(y, W["ffn_gate"], W["ffn_up"], W["ffn_down"])
-        for (at, token), row in patch.items():
-            if at == layer:
+        if rows := {token: row for (at, token), row in patch.items() if at == layer}:
+            x = x.copy()  # where both parts are skipped it is the row of the layer before
+            for token, row in rows.items():
                 x[..., token, :] = row
         run.layers.append(x)
     return run._replace(logits=read_rows(x[..., -1:, :] if last else x, model))
@@ -368,7 +369,7 @@ def neuron_activity(
     W = model.blocks[layer]
     y = rms_norm(run.layers[layer], W["ffn_norm"], EPSILON)
     gate, up = (linear(y, W[f"ffn_{one}"][:, [c]], None)[..., 0] for one in ("gate", "up"))
-    active: Float[np.ndarray, "... n"] = gate / (1 + np.exp(-gate)) * up
+    active: Float[np.ndarray, "... n"] = silu(gate) * up
     return active
 
 

@@ -90,6 +90,24 @@ def test_versions_belong_to_the_key(
     assert key() == before
 
 
+def test_measured_data_belong_to_the_key(project: FixtureProject) -> None:
+    def keys() -> tuple[str, str]:
+        build = Build(project.root, print)
+        build.read()
+        return tuple(
+            build.executor.find_key(build.pages["en"][one]) for one in ("weights", "index")
+        )  # type: ignore[return-value]
+
+    project.edit(
+        "attention_docs/constants.py", "CONSTANT", "from attention_docs import data\n\nCONSTANT"
+    )
+    weights, constants = keys()
+    path = "attention_docs/data/smollm2/neuron.json"
+    project.write(path, project.read(path) + "\n")
+    assert keys()[0] == weights
+    assert keys()[1] != constants
+
+
 def test_pages_that_use_one_name_differently_do_not_meet(built: FixtureProject) -> None:
     """Nor does the state of a library pass from one to the other."""
     assert "constants 7" in built.read_html("")

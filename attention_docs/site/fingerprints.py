@@ -95,7 +95,7 @@ class Fingerprints:
     def _environment(self) -> str:
         """What every page depends on: words, templates, settings, makers, which files there are."""
         root, settings = self.content.root, self.content.settings
-        folders = (root / "attention_docs" / name for name in ("site/theme", "locales"))
+        folders = (root / "attention_docs" / name for name in ("site/theme", "locales", "data"))
         read = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
         contents = [f"{path.relative_to(root)} {_hash_file(path)}" for path in read]
         versions = [f"{name} {number}" for name, number in read_public_versions().items()]

@@ -28,7 +28,7 @@ from attention_docs.site.read.stamps import read_sections
 from attention_docs.site.read.syntax import DISPLAY, REASON
 from attention_docs.site.render.cite import read_citation
 from attention_docs.site.run.execute import read_public_versions
-from attention_docs.site.run.imports import PACKAGE, Modules, find_module_file
+from attention_docs.site.run.imports import DATA, PACKAGE, Modules, find_module_file, list_data
 from attention_docs.site.run.values import find_value_text
 
 RUNNER = ("attention_docs.running.block", "attention_docs.locales")
@@ -232,6 +232,7 @@ def hash_sources(root: Path, languages: Iterable[str], pages: Iterable[Page]) ->
     names = {*RUNNER}.union(*(find_imports(section.code) for section in sections))
     modules = (find_module_file(name, root) for name in Modules(root).find_needed(names))
     files = {root / "requirements.lock", *filter(None, modules)}
+    files |= {root / path for path in list_data(root)} if DATA in names else set()
     files |= {root / PACKAGE / "locales" / f"{lang}.toml" for lang in languages}
     files |= {section.listing for section in sections}
     return {

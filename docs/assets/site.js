@@ -118,6 +118,7 @@ function addCopyButtons() {
 
 // A citation is copied with the address that its link leads to.
 function addCiteButtons() {
+  if (!navigator.clipboard) return; // over plain http there is none
   for (const line of all("p.cite")) {
     const copy = document.createElement("button");
     copy.type = "button";

@@ -10,6 +10,7 @@ from pathlib import Path
 from attention_docs.running.imports import find_imports
 
 PACKAGE = "attention_docs"
+DATA = f"{PACKAGE}.data"  # the module whose functions read the files beside it
 
 
 def find_module_file(module: str, root: Path) -> Path | None:
@@ -19,6 +20,13 @@ def find_module_file(module: str, root: Path) -> Path | None:
         if candidate.is_file():
             return candidate
     return None
+
+
+def list_data(root: Path) -> list[Path]:
+    """The files that a project's functions read: what was measured, and weights."""
+    folder = root.joinpath(*DATA.split("."))
+    files = (path for path in folder.glob("*/*") if path.is_file() and path.suffix != ".pyc")
+    return sorted(path.relative_to(root) for path in files)
 
 
 class Modules:
@@ -47,13 +55,15 @@ class Modules:
         return self.cached_needed[wanted]
 
     def hash_needed(self, names: Iterable[str]) -> str:
-        """A hash of the content of all project modules behind the imported names."""
+        """A hash of all project modules behind the imported names, and of the data they read."""
         needed = self.find_needed(names)
         which = frozenset(needed)
         if which not in self.cached_hashes:
             total = hashlib.sha256()
             for name, code in sorted(needed.items()):
                 total.update(name.encode() + b"\0" + code.encode() + b"\0")
+            for path in list_data(self.root) if DATA in needed else ():
+                total.update(str(path).encode() + b"\0" + (self.root / path).read_bytes())
             self.cached_hashes[which] = total.hexdigest()
         return self.cached_hashes[which]
 

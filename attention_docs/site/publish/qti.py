@@ -1,15 +1,17 @@
 """The judged questions as QTI 1.2 in a content package, which Canvas, Sakai and others import.
 
-A number is right between two bounds, numbers in lists are fields of one question, a choice has one
-right answer, of the lines of a proof those that do not belong are marked, a card is answered in
-words. Each wrong answer that a page recognises has its sentence as feedback.
+A number is right between two bounds, each number of a list is a question of its own, a choice has
+one right answer, of the lines of a proof those that do not belong are marked, a card is answered in
+words. What is written is what Canvas understands: it takes any bounds for those of a right answer,
+and therefore the wrong numbers that a page recognises stand in the feedback with their sentences.
 """
 
 from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -25,7 +27,8 @@ PACKAGE = "qti.zip"
 SPACE = "http://www.imsglobal.org/xsd/ims_qtiasiv1p2"
 PACKING = "http://www.imsglobal.org/xsd/imscp_v1p1"
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
-ALL_RIGHT = "correct"  # the feedback that is shown in any case; Canvas knows it by this name
+RESPONSE = 'respident="response1"'
+GENERAL = "general_fb"  # the feedback that is shown in any case; Canvas knows it by this name
 SCORE = (
     '<outcomes><decvar varname="SCORE" vartype="Decimal" minvalue="0" maxvalue="100"/></outcomes>'
 )
@@ -35,12 +38,13 @@ KINDS = {
     "lines": "multiple_answers_question",
     "number": "numerical_question",
 }
-"""What Canvas calls the kinds of questions; it has none for numbers in lists."""
+"""What Canvas calls the kinds of questions."""
 
 
 def write_assessment(questions: Sequence[Question], slug: str, title: str, words: Any) -> str:
     """The questions of a chapter as a file of a package."""
-    items = "".join(_write_item(one, words) for one in questions)
+    parts = (part for one in questions for part in _split(one, words))
+    items = "".join(_write_item(*one, words) for one in parts)
     return (
         f'{HEAD}<questestinterop xmlns="{SPACE}">\n'
         f"<assessment ident={quoteattr(f'attention-{slug}')} title={_quote(title)}>\n"
@@ -70,32 +74,47 @@ def write_package(folder: Path, pages: Sequence[PublishedPage]) -> None:
             archive.writestr(zipfile.ZipInfo(name, DATE), content, zipfile.ZIP_DEFLATED)
 
 
-def _write_item(question: Question, words: Any) -> str:
-    ask, text = question.ask, question.text
-    feedback = {ALL_RIGHT: question.answer} if question.answer else {}
+def _split(question: Question, words: Any) -> Iterator[tuple[Question, float]]:
+    """A question for each number of a list, with its largest; else the question itself."""
+    ask = question.ask
+    if ask is None or ask.wanted is None or not isinstance(ask.wanted.exact, list):
+        yield question, 0
+        return
+    rows = ask.wanted.exact if isinstance(ask.wanted.exact[0], list) else [ask.wanted.exact]
+    answer = question.answer + list_mistakes(ask.traps, words)
+    largest = max(abs(one) for row in rows for one in row)
+    for row, entries in enumerate(rows, start=1):
+        for column, exact in enumerate(entries, start=1):
+            said = words["cell" if len(rows) > 1 else "entry"].format(row=row, column=column)
+            one = replace(
+                question,
+                name=f"{question.name}-{row}-{column}",
+                title=f"{question.title}: {said}",
+                text=f"{question.text}<p><strong>{said}</strong></p>",
+                ask=replace(ask, wanted=Number("", exact), traps=[]),
+                answer=answer,
+            )
+            yield one, largest
+
+
+def _write_item(question: Question, largest: float, words: Any) -> str:
+    ask, text, feedback = question.ask, question.text, {GENERAL: question.answer}
     rules: list[str] = []
     if ask is None:
-        kind = "essay"
-        fields = [
-            '<response_str ident="response1" rcardinality="Single"><render_fib/></response_str>'
-        ]
+        kind, fields = "essay", [_write_field("String")]
     elif ask.wanted is None:
         kind = "lines" if ask.is_proof else "choice"
         fields, rules = _write_choice(question, feedback)
         text += f"<p>{words['strangers']}</p>" if ask.is_proof else ""
     else:
-        wanted, traps = ask.wanted, ask.traps
-        text += give_digits(wanted, words)
-        if isinstance(wanted.exact, list):
-            kind = "numbers"
-            fields, rules = _write_numbers(wanted)
-            feedback[ALL_RIGHT] = feedback.get(ALL_RIGHT, "") + list_mistakes(traps, words)
-        else:
-            kind = "number"
-            fields, rules = _write_number(wanted, traps, feedback)
+        kind, fields = "number", [_write_field("Decimal")]
+        rules = [_write_number(ask.wanted, ask.traps, largest)]
+        text += give_digits(ask.wanted, words)
+        feedback[GENERAL] += list_mistakes(ask.traps, words)
+    feedback = {name: one for name, one in feedback.items() if one}
     said = "".join(_write_feedback(name, one) for name, one in feedback.items())
-    always = _write_rule("<other/>", feedback=ALL_RIGHT, goes_on=True)
-    rules = [always, *rules] if ALL_RIGHT in feedback else rules
+    always = _write_rule("<other/>", feedback=GENERAL, goes_on=True)
+    rules = [always, *rules] if GENERAL in feedback else rules
     return (
         f"<item ident={quoteattr(question.name)} title={_quote(question.title)}>\n"
         f"{_name_kind(kind)}<presentation>{_material(text + question.source)}\n"
@@ -105,8 +124,6 @@ def _write_item(question: Question, words: Any) -> str:
 
 
 def _name_kind(kind: str) -> str:
-    if kind not in KINDS:
-        return ""
     entry = f"<fieldlabel>question_type</fieldlabel><fieldentry>{KINDS[kind]}</fieldentry>"
     field = f"<qtimetadatafield>{entry}</qtimetadatafield>"
     return f"<itemmetadata><qtimetadata>{field}</qtimetadata></itemmetadata>\n"
@@ -145,47 +162,17 @@ def _write_choice(question: Question, feedback: dict[str, str]) -> tuple[list[st
     ]
 
 
-def _write_number(
-    wanted: Number, traps: Sequence[Number], feedback: dict[str, str]
-) -> tuple[list[str], list[str]]:
-    """A field; each expected mistake has its sentence and no points."""
-    slack = find_slack(wanted, [one.exact for one in traps])
-    rules = [_write_rule(_bound("response1", wanted.exact, slack), 100)]
-    for number, trap in enumerate(traps, start=1):
-        name = f"mistake{number}_fb"
-        feedback[name] = explain(trap.why)
-        within = _bound("response1", trap.exact, find_slack(trap, [wanted.exact]))
-        rules.append(_write_rule(within, feedback=name))
-    return [_write_field("response1")], rules
+def _write_number(wanted: Number, traps: Sequence[Number], largest: float) -> str:
+    """The rule of a right number."""
+    slack = find_slack(wanted, [one.exact for one in traps], largest)
+    low, high = wanted.exact - slack, wanted.exact + slack
+    bounds = f"<vargte {RESPONSE}>{low!r}</vargte><varlte {RESPONSE}>{high!r}</varlte>"
+    return _write_rule(f"<and>{bounds}</and>", 100)
 
 
-def _write_numbers(wanted: Number) -> tuple[list[str], list[str]]:
-    """A field for each entry, a line for each row; right if all are."""
-    rows = wanted.exact if isinstance(wanted.exact[0], list) else [wanted.exact]
-    largest = max(abs(one) for row in rows for one in row)
-    fields, bounds = [], []
-    for place, row in enumerate(rows, start=1):
-        for column, entry in enumerate(row, start=1):
-            name = f"entry{place}_{column}"
-            fields.append(
-                _write_field(name, f"{place}, {column}" if len(rows) > 1 else str(column))
-            )
-            bounds.append(_bound(name, entry, find_slack(Number("", entry), largest=largest)))
-    return fields, [_write_rule(f"<and>{''.join(bounds)}</and>", 100)]
-
-
-def _write_field(name: str, label: str = "", kind: str = "Decimal") -> str:
-    said = _material(f"<p>{label}</p>") if label else ""
-    inner = f'<render_fib fibtype="{kind}"><response_label ident="{name}_answer"/></render_fib>'
-    return f'<response_str ident="{name}" rcardinality="Single">{said}{inner}</response_str>\n'
-
-
-def _bound(name: str, exact: float, slack: float) -> str:
-    low, high = exact - slack, exact + slack
-    return (
-        f'<and><vargte respident="{name}">{low!r}</vargte>'
-        f'<varlte respident="{name}">{high!r}</varlte></and>'
-    )
+def _write_field(kind: str) -> str:
+    inner = f'<render_fib fibtype="{kind}"><response_label ident="answer1"/></render_fib>'
+    return f'<response_str ident="response1" rcardinality="Single">{inner}</response_str>\n'
 
 
 def _write_rule(

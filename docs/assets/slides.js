@@ -5,6 +5,7 @@
 
 (() => {
   const LARGEST = 25; // slides
+  const KINDS = ["guess", "result", "output", "derivation"];
   const article = document.querySelector("article");
   const [before, after, full, close] = document
     .querySelector("a[data-slides]")
@@ -35,11 +36,15 @@
     let heading = title;
     for (const part of [...article.children]) {
       if (/^H[23]$/.test(part.tagName)) heading = part;
-      const kind = ["guess", "result", "output", "derivation"].find((one) =>
-        part.classList.contains(one),
-      );
+      const kind = /^[OU]L$/.test(part.tagName)
+        ? "list"
+        : KINDS.find((one) => part.classList.contains(one));
       const isEmpty = kind === "output" && !part.querySelector("figure, table, .stepper");
-      if (kind && !isEmpty) found.push({ heading, parts: [part], kind });
+      if (!kind || isEmpty || part.matches(".cards")) continue;
+      const lead = part.previousElementSibling;
+      const belongs =
+        kind === "list" && lead?.tagName === "P" && /[:：]$/.test(lead.textContent.trim());
+      found.push({ heading, parts: belongs ? [lead, part] : [part], kind });
     }
     const cited = article.querySelector(".cite-page");
     if (cited) {
@@ -99,12 +104,12 @@
 
   // What is too high for the slide becomes smaller.
   function fit(slide) {
-    const part = slide.children[1];
+    const [, ...parts] = slide.children;
     let zoom = 1;
     do {
-      part?.style.setProperty("zoom", zoom);
+      for (const part of parts) part.style.zoom = zoom;
       zoom -= 0.05;
-    } while (zoom > 0.5 && slide.scrollHeight > innerHeight + 1);
+    } while (zoom > 0.4 && slide.scrollHeight > innerHeight + 1);
   }
 
   function leave() {

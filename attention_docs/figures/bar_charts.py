@@ -25,6 +25,7 @@ from attention_docs.figures.figure import (
 )
 from attention_docs.figures.scale import Scale
 from attention_docs.figures.svg import (
+    COLUMN,
     INK,
     css_colour,
     measure_widest,
@@ -79,7 +80,7 @@ class BarChart(DrawnFigure):
             for i, line in enumerate(one_label):
                 body.append(text(left - 8, middle + 5 + LINE * i, line, "end"))
         body.append(text(x(0), bottom + 19, f"{lang.translate_label(self.ylabel)} →"))
-        return Drawing(WIDTH, bottom + 30, "".join(body), 520)
+        return Drawing(WIDTH, bottom + 30, "".join(body), COLUMN)
 
     def _draw_bars(self, k: int, x: Scale, tops: list[float]) -> str:
         """The bars of a series and the values at their tips."""

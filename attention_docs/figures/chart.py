@@ -21,7 +21,7 @@ from attention_docs.figures.svg import (
 )
 
 WIDTH, EDGE = 440, 18  # of a chart; between the axes and its right edge
-TITLE, SAMPLE = 15, 34  # font size of the title; width of a sample in the legend
+SAMPLE = 34  # width of a sample in the legend
 
 Pairs = Mapping[str, Any] | Sequence[tuple[str, Any]]
 """Values by label: a mapping, or pairs, where a label may be a mapping of languages."""
@@ -75,7 +75,7 @@ class Head:
     def __init__(
         self, lang: Language, title: Wording, legend: Sequence[Wording], axis: Wording
     ) -> None:
-        self.title = wrap_label(lang.translate_label(title), WIDTH - 20, TITLE)
+        self.title = wrap_label(lang.translate_label(title), WIDTH - 20)
         self.legend = [label for one in legend if (label := lang.translate_label(one))]
         self.axis = wrap_label(lang.translate_label(axis), WIDTH - 20)
         y = 10.0 + 21 * len(self.title)
@@ -93,10 +93,7 @@ class Head:
 
     def draw(self) -> str:
         """Its text."""
-        lines = [
-            text(10, 25 + 21 * i, line, "start", TITLE, bold=True)
-            for i, line in enumerate(self.title)
-        ]
+        lines = [text(10, 25 + 21 * i, line, bold=True) for i, line in enumerate(self.title)]
         lines += [
             text(x + SAMPLE + 6, y + 5, label)
             for (x, y), label in zip(self.samples, self.legend, strict=True)

@@ -17,9 +17,10 @@ from attention_docs.figures.figure import (
     check_label,
     check_labels,
 )
-from attention_docs.figures.instruments import Instrument, Layout
+from attention_docs.figures.instruments import LABEL, WIDTH, Instrument, Layout
 from attention_docs.figures.numbers import as_lists, check_finite, format_value, format_vector
 from attention_docs.figures.svg import (
+    COLUMN,
     HALO,
     INK,
     css_colour,
@@ -31,7 +32,7 @@ from attention_docs.figures.svg import (
     text,
 )
 
-WIDTH, HEIGHT, LABEL = 480, 344, 17
+HEIGHT = 344
 ORIGIN, UNIT = (58, 288), 240  # of the plane
 THICK = 16  # of a line whose weight is 1
 BARS = (356, 96, 40, 72, 20)  # left, first top, line height, length of 1, height
@@ -66,7 +67,7 @@ class DraggableHull(Instrument):
     def list_layouts(self, lang: Language) -> list[Layout]:
         """One drawing for all windows."""
         places = {"origin": ORIGIN, "unit": UNIT, "thick": THICK, "bars": BARS, "tip": DIAMOND}
-        return [Layout("single", Drawing(WIDTH, HEIGHT, self._draw(lang), 640), places)]
+        return [Layout("single", Drawing(WIDTH, HEIGHT, self._draw(lang), COLUMN), places)]
 
     def _draw(self, lang: Language) -> str:
         value, edge = css_colour("role-value"), css_colour("role-weight")
@@ -82,7 +83,7 @@ class DraggableHull(Instrument):
         for (x, y), name in zip(points, names, strict=True):
             labels += element("circle", cx=x, cy=y, r=7, fill=value)
             up = y - 10 if y > ORIGIN[1] - 1 else y + 6  # no name stands over an axis
-            labels += group(text(x + 12, up, name, size=18, bold=True), **HALO)
+            labels += group(text(x + 12, up, name, size=LABEL, bold=True), **HALO)
         wish = path("M0 0", stroke=INK, stroke_dasharray="3 4", **{"class": "elastic"})
         wish += element("circle", cx=0, cy=0, r=6, fill="none", stroke=INK, **{"class": "finger"})
         tip = path(

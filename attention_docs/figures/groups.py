@@ -7,24 +7,29 @@ from dataclasses import dataclass
 
 from attention_docs.figures.figure import Drawing, DrawnFigure, Figure, Language
 from attention_docs.figures.matrix import Matrix, find_scales
-from attention_docs.figures.svg import group
+from attention_docs.figures.svg import PAGE, group
 
 
 @dataclass(frozen=True, repr=False)
 class Beside(DrawnFigure):
-    """Drawings from left to right, their upper edges at one height."""
+    """Drawings from left to right, their upper edges at one height.
+
+    Where a page is too narrow for that, they stand below each other.
+    """
 
     drawings: tuple[DrawnFigure, ...]
 
     def draw(self, lang: Language) -> Drawing:
         """Each drawing where the one before it ends."""
-        body, x, height = [], 0.0, 0.0
-        for one in self.drawings:
-            drawing = one.draw(lang)
-            shift = f"translate({x:g})" if x else None
-            body.append(group(drawing.body, transform=shift))
-            x, height = round(x + drawing.width, 2), max(height, drawing.height)
-        return Drawing(x, height, "".join(body))
+        drawings = [one.draw(lang) for one in self.drawings]
+        widths, heights = [one.width for one in drawings], [one.height for one in drawings]
+        below = sum(widths) > PAGE
+        body, x, y = "", 0.0, 0.0
+        for one in drawings:
+            shift = f"translate({x:g}" + (f" {y:g})" if y else ")") if x or y else None
+            body += group(one.body, transform=shift)
+            x, y = (0.0, y + one.height) if below else (round(x + one.width, 2), 0.0)
+        return Drawing(x or max(widths), y or max(heights), body)
 
     def list_matrices(self) -> list[Matrix]:
         """Those of all drawings."""

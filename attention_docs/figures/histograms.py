@@ -34,7 +34,7 @@ from attention_docs.figures.figure import (
 )
 from attention_docs.figures.numbers import check_finite, format_chart_value
 from attention_docs.figures.scale import Scale, choose_ticks
-from attention_docs.figures.svg import css_colour, measure_widest, outline, path, text
+from attention_docs.figures.svg import COLUMN, css_colour, measure_widest, outline, path, text
 
 PANEL, ABOVE = 92, 28  # height of a panel; of its name above it
 DEEP = PANEL + ABOVE + 6
@@ -90,7 +90,7 @@ class Histogram(DrawnFigure):
         )
         below = lang.translate_label(self.names[0])
         body += [head.draw(), text((left + WIDTH - EDGE) / 2, bottom + 40, below, "middle")]
-        return Drawing(WIDTH, bottom + 46, "".join(body), 520)
+        return Drawing(WIDTH, bottom + 46, "".join(body), COLUMN)
 
     def describe(self, lang: Language) -> str:
         """The axes, then for every panel its number of samples, its fullest bin and its ends."""

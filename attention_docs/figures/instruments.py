@@ -17,6 +17,8 @@ from typing import Any
 from attention_docs.figures.figure import Drawing, Figure, Language
 from attention_docs.figures.svg import svg_document
 
+WIDTH, LABEL = 480, 17  # of most drawings, and their font size: a phone, too, shows more than TEXT
+
 
 @dataclass(frozen=True)
 class Layout:

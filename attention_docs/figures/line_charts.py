@@ -34,6 +34,7 @@ from attention_docs.figures.figure import (
 from attention_docs.figures.numbers import check_finite, format_chart_value
 from attention_docs.figures.scale import Scale, choose_ticks, spread, widen_range
 from attention_docs.figures.svg import (
+    COLUMN,
     INK,
     css_colour,
     group,
@@ -230,7 +231,7 @@ class LineChart(DrawnFigure):
             head.draw(),
             text(middle, bottom + 41, name, "middle"),
         ]
-        return Drawing(WIDTH, bottom + 48, "".join(body), 520)
+        return Drawing(WIDTH, bottom + 48, "".join(body), COLUMN)
 
     def _list_ticks(self) -> list[float]:
         """All x, or some where they are many."""

@@ -17,6 +17,7 @@ from attention_docs.figures.instruments import Instrument, Layout
 from attention_docs.figures.numbers import format_value
 from attention_docs.figures.svg import (
     INK,
+    PAGE,
     TEXT,
     css_colour,
     element,
@@ -28,7 +29,7 @@ from attention_docs.figures.svg import (
     write,
 )
 
-WIDE, NARROW = 640, 350
+WIDE, NARROW = PAGE, 350
 GAP, PAD, LINE = 16, 10, 20  # above a part, for its arrow; inside at the ends; between lines
 INSET, LANE = 10, 22  # from a box to its parts; on the right for the lines past them
 MARK = 6  # a stripe in the colour of the role
@@ -243,7 +244,7 @@ class Machine(Instrument):
         if parameters:
             y_size += 0 if is_wide else LINE
             at, anchor = (width - 12, "end") if is_wide else (LEFT, "start")
-            lines += text(at, y_size, parameters, anchor, TEXT)
+            lines += text(at, y_size, parameters, anchor)
         high = y_size + 11
         if part.key == "heads":
             lines += self._draw_heads(width, high)
@@ -301,7 +302,7 @@ class Machine(Instrument):
         ring = element("circle", cx=middle, cy=high / 2, r=SUM, fill="none")
         cross = outline("M", middle - 6, high / 2, "h", 12, "M", middle, high / 2 - 6, "v", 12)
         sign = group(ring + path(cross), stroke=INK, stroke_width=1.5)
-        name = text(LEFT, high / 2 + 5, self._fill(lang, part.key), size=TEXT)
+        name = text(LEFT, high / 2 + 5, self._fill(lang, part.key))
         head = element("g", sign + name, class_="head")
         box = element("svg", head, class_="box", width=width, height=high)
         return _place(part, x, y, high, _draw_arrow(middle, 0) + box), high
@@ -316,7 +317,7 @@ class Machine(Instrument):
             wide = 46 if head in open_ else thin
             fill = css_colour("role-weight-fill") if head in open_ else "none"
             box = element("rect", width=wide, height=40, rx=4, fill=fill, **{"class": "hit"})
-            label = text(wide / 2, 25, str(head), "middle", TEXT)
+            label = text(wide / 2, 25, str(head), "middle")
             at = f"translate({x:g} {y:g})"
             kind = "square" if head in open_ else "square closed"
             squares += element("g", box + label, class_=kind, transform=at, data_head=head)
@@ -333,7 +334,7 @@ def walk(parts: Sequence[Part]) -> Iterator[Part]:
 
 def fit(line: str, room: float) -> str:
     """A line, or its end after an ellipsis where it is longer than its room."""
-    while measure_text(line, TEXT) > room:
+    while measure_text(line) > room:
         line = "…" + line[2:]
     return line
 

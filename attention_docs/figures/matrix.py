@@ -18,7 +18,6 @@ from attention_docs.figures.figure import (
 from attention_docs.figures.numbers import as_lists, format_value
 from attention_docs.figures.svg import (
     INK,
-    TEXT,
     check_role,
     css_colour,
     element,
@@ -210,7 +209,7 @@ class Box:
         self.columns = [lang.translate_label(label) for label in matrix.columns]
         n, m = matrix.get_size
         if matrix.texts:
-            number = max(measure_widest(row, TEXT) for row in matrix.texts)
+            number = max(measure_widest(row) for row in matrix.texts)
             self.cell = max(HEIGHT, number + 12, measure_widest(self.columns) + 8), float(HEIGHT)
         else:
             side = float(min(24, max(5, 416 // m)))
@@ -249,7 +248,7 @@ class Box:
                 text(left + wide / 2, y + 15, self.name, "middle", bold=True),
                 set_type(columns, "middle"),
                 set_type(rows, "end"),
-                set_type(numbers, "middle", TEXT),
+                set_type(numbers, "middle"),
             ]
         )
 

@@ -57,7 +57,7 @@ class Plane(DrawnFigure):
         body = [self._draw_axes(), self._draw_shadows()]
         body += [self._draw_arrow(one) for one in self.arrows]
         body.append(group(self._draw_names(lang), **HALO))
-        return Drawing(SIDE + 2 * MARGIN, SIDE + 2 * MARGIN, "".join(body), 300)
+        return Drawing(SIDE + 2 * MARGIN, SIDE + 2 * MARGIN, "".join(body))
 
     def _find_place(self, x: float, y: float) -> tuple[float, float]:
         """Where a point lies in the drawing."""

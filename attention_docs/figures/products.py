@@ -10,7 +10,7 @@ from typing import Any
 from attention_docs.figures.figure import Drawing, DrawnFigure, Figure, Language
 from attention_docs.figures.matrix import Box, Cell, Matrix, check_matrix, share_scales
 from attention_docs.figures.numbers import parse_number
-from attention_docs.figures.svg import TEXT, measure_text, measure_widest, text
+from attention_docs.figures.svg import LARGE, measure_text, measure_widest, text
 
 GAP, LINE = 34, 24  # between the matrices; height of a line below them
 LONGEST = 8  # a sum of more terms is not worked out
@@ -37,15 +37,15 @@ class Product(DrawnFigure):
         tall, head = max(box.grid[1] for box in boxes), max(box.top for box in boxes)
         total = sum(box.width for box in boxes) + 2 * GAP
         lines = _fill_lines(self.terms, max(total, 380.0))
-        width = max(total, measure_widest(lines, TEXT)) + 24
+        width = max(total, measure_widest(lines)) + 24
         body, x = [], (width - total) / 2
         for box, sign, cells in zip(boxes, ("×", "=", ""), self.marked_cells, strict=True):
             body.append(box.draw(x, 10 + head - box.top + (tall - box.grid[1]) / 2, cells))
             x += box.width + GAP
-            body.append(text(x - GAP / 2, 10 + head + tall / 2 + 7, sign, "middle", 20))
+            body.append(text(x - GAP / 2, 10 + head + tall / 2 + 7, sign, "middle", LARGE))
         height = 10 + head + tall
         for i, line in enumerate(lines):
-            body.append(text(width / 2, height + 32 + LINE * i, line, "middle", TEXT))
+            body.append(text(width / 2, height + 32 + LINE * i, line, "middle"))
         below = 12 + LINE * len(lines) if lines else 0
         return Drawing(width, height + 14 + below, "".join(body))
 
@@ -164,7 +164,7 @@ def _fill_lines(pieces: Sequence[str], width: float) -> list[str]:
     lines: list[str] = []
     for piece in pieces:
         longer = f"{lines[-1]} {piece}" if lines else piece
-        if lines and measure_text(longer, TEXT) <= width:
+        if lines and measure_text(longer) <= width:
             lines[-1] = longer
         else:
             lines.append(piece)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from attention_docs.figures.figure import Drawing, DrawnFigure, Language, Wording
 from attention_docs.figures.matrix import Box, Cell, Matrix
-from attention_docs.figures.svg import TEXT, measure_text, text
+from attention_docs.figures.svg import measure_text, text
 
 LINE, EDGE = 24, 8  # height of a line of text; around the drawing
 BESIDE, JOINED = 20, 7  # between matrices; between a matrix and a sign
@@ -57,7 +57,7 @@ class PlacedPart:
         else:
             self.label = "" if isinstance(part.what, Matrix) else lang.translate_label(part.what)
             least = Box(part.over, lang).width if part.over else 0.0
-            self.width = max(measure_text(self.label, TEXT), least)
+            self.width = max(measure_text(self.label), least)
             self.above = self.below = LINE / 2
 
     def draw(self, x: float, middle: float) -> str:
@@ -65,7 +65,7 @@ class PlacedPart:
         if self.box:
             body = self.box.draw(x, middle - self.above, self.part.marked)
         else:
-            body = text(x + self.width / 2, middle + 5.3, self.label, "middle", TEXT)
+            body = text(x + self.width / 2, middle + 5.3, self.label, "middle")
         turn = self.part.turn
         return f'<g class="turn" style="--turn:{turn}">{body}</g>' if turn else body
 
@@ -122,7 +122,7 @@ class Rows(DrawnFigure):
         for row in rows:
             body.append(row.draw(width / 2, top))
             top += row.height
-        return Drawing(width, height, "".join(body), 520)
+        return Drawing(width, height, "".join(body))
 
     def list_matrices(self) -> list[Matrix]:
         """Those of its parts."""

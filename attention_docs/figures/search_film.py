@@ -24,7 +24,7 @@ from attention_docs.figures.figure import (
 from attention_docs.figures.matrix import find_opacity
 from attention_docs.figures.numbers import as_lists, format_fixed, format_value
 from attention_docs.figures.steps import STEPS, tell_inputs, write_product
-from attention_docs.figures.svg import HALO, INK, LABEL, TEXT, css_colour, element, escape_label
+from attention_docs.figures.svg import HALO, INK, TEXT, css_colour, element, escape_label
 from attention_docs.figures.tensors import DECIMALS, INTEGER, Numbers, Tensors
 from attention_docs.text import number
 
@@ -157,7 +157,7 @@ class Sheet:
                 data_key=key,
                 x=x,
                 y=y + 5.3,
-                font_size=TEXT if halo else LABEL,
+                font_size=TEXT,
                 text_anchor=anchor,
                 font_weight="600" if bold else None,
                 fill=colour if colour != INK else None,
@@ -456,7 +456,7 @@ class Scene(DrawnFigure):
         """Part by part."""
         sheet = Sheet(lang)
         self.show(sheet)
-        return Drawing(WIDTH, HEIGHT, "".join(sheet.cells + sheet.texts), 560)
+        return Drawing(WIDTH, HEIGHT, "".join(sheet.cells + sheet.texts))
 
     def describe(self, lang: Language) -> str:
         """What its description says."""

@@ -11,16 +11,16 @@ from math import log2
 from typing import Any
 
 from attention_docs.figures.figure import Drawing, Figure, Language, numbered
-from attention_docs.figures.instruments import Instrument, Layout
+from attention_docs.figures.instruments import LABEL, WIDTH, Instrument, Layout
 from attention_docs.figures.numbers import as_lists, check_finite, format_value
-from attention_docs.figures.svg import INK, css_colour, element, group, outline, path, text
+from attention_docs.figures.svg import COLUMN, INK, css_colour, element, group, outline, path, text
 
-WIDTH, HEIGHT, LABEL = 480, 302, 17
-LEFT, PITCH, COLUMN = 62, 88, 44  # middle of the first column; from column to column
+HEIGHT = 302
+LEFT, PITCH, WIDE = 62, 88, 44  # middle of the first column; from column to column
 LOW, HIGH = -2.0, 8.0  # of the scores
 TOP, BOTTOM = 40, 196  # where these stand
 BAR = (18, 250, 444, 46)  # the one that is full: left, top, width, height
-RULE = (426, 40, 182)  # of the temperature: across, its ends
+RULE = (420, 40, 182)  # of the temperature: across, its ends
 HOTTEST = 4.0  # and its inverse is the coldest
 NARROW = 34  # a part this wide holds its number
 
@@ -49,14 +49,14 @@ class SoftmaxBars(Instrument):
         """One drawing for all windows."""
         places = {
             "columns": [LEFT + PITCH * i for i in range(len(self.scores))],
-            "column": COLUMN,
+            "column": WIDE,
             "top": TOP,
             "bottom": BOTTOM,
             "bar": BAR,
             "rule": RULE,
             "narrow": NARROW,
         }
-        return [Layout("single", Drawing(WIDTH, HEIGHT, self._draw(lang), 640), places)]
+        return [Layout("single", Drawing(WIDTH, HEIGHT, self._draw(lang), COLUMN), places)]
 
     def _draw(self, lang: Language) -> str:
         tint, fill, edge = map(css_colour, ("role-score", "role-weight-fill", "role-weight"))
@@ -68,14 +68,14 @@ class SoftmaxBars(Instrument):
             zip(self.scores, self.weights, self._name_keys(lang), strict=True)
         ):
             x, y, share = LEFT + PITCH * i, _height_of(score), width * weight
-            column = outline("M", x - COLUMN / 2, zero, "V", y, "h", COLUMN, "V", zero)
+            column = outline("M", x - WIDE / 2, zero, "V", y, "h", WIDE, "V", zero)
             columns += path(column + "z", **{"class": "column"})
             columns += element("circle", cx=x, cy=y, r=9, **{"class": "knob"})
             value = format_value(score, ".1f")
             number = element("text", value, x=x, y=y - 15, **{"class": "score"})
             labels += group(number, fill=tint, text_anchor="middle", font_size=LABEL)
             labels += text(x, BOTTOM + 20, name, "middle", LABEL)
-            flow = outline("M", x - COLUMN / 2, BOTTOM + 28, "h", COLUMN, "L", at + share, top)
+            flow = outline("M", x - WIDE / 2, BOTTOM + 28, "h", WIDE, "L", at + share, top)
             flows += path(flow + outline("H", at) + "z", **{"class": "flow"})
             part = outline("M", at, top, "h", share, "v", height, "H", at)
             parts += path(part + "z", **{"class": "part"})
@@ -108,7 +108,7 @@ class SoftmaxBars(Instrument):
         shown = element("text", said, x=x, y=bottom + 26, text_anchor="middle", font_size=LABEL)
         body += group(shown, **{"class": "tau-text"})
         return body + text(
-            x, top - 18, lang.format_phrase("softmax_bars", "temperature"), "middle", 15
+            x, top - 18, lang.format_phrase("softmax_bars", "temperature"), "middle", LABEL
         )
 
     def state(self, lang: Language) -> str:

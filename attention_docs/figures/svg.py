@@ -9,8 +9,9 @@ from html import escape
 
 from attention_docs.colours import NAMES, ROLES
 
-BROAD = 580  # px: a wider drawing needs the whole width of a page of paper, for labels of 6 pt
-TEXT, LABEL = 15, 14  # font sizes: of a number in a cell or a line of text, of any other label
+WIDTHS = BESIDE_TEXT, COLUMN, PAGE = 376, 560, 640
+"""How wide figures stand on a page, in px: each takes the first one in which it has room."""
+TEXT, LARGE = 14, 20  # font sizes: of all text; of signs between matrices and of words to tap
 
 INK = "currentColor"
 HALO = {
@@ -119,7 +120,7 @@ def group(body: str, /, **attributes: str | float | None) -> str:
 
 
 def text(
-    x: float, y: float, label: str, anchor: str = "start", size: float = LABEL, bold: bool = False
+    x: float, y: float, label: str, anchor: str = "start", size: float = TEXT, bold: bool = False
 ) -> str:
     """A line of text, or nothing for an empty label."""
     weight = "600" if bold else None
@@ -139,9 +140,9 @@ def write(x: float, y: float, label: str) -> str:
     return label and element("text", escape_label(label), x=x, y=y)
 
 
-def set_type(body: str, anchor: str, size: float = LABEL) -> str:
+def set_type(body: str, anchor: str) -> str:
     """A group that gives its type to the lines of text in it; nothing where there are none."""
-    return body and element("g", body, font_size=size, text_anchor=anchor)
+    return body and element("g", body, font_size=TEXT, text_anchor=anchor)
 
 
 @lru_cache(maxsize=2048)
@@ -162,17 +163,17 @@ def _set_symbol(found: re.Match[str]) -> str:
 
 
 @lru_cache(maxsize=8192)
-def measure_text(label: str, size: float = LABEL) -> float:
+def measure_text(label: str, size: float = TEXT) -> float:
     """A generous guess at the width of a text: a Chinese character is a square."""
     return size * sum(1.0 if ord(c) >= 0x2E80 else 0.6 for c in label)
 
 
-def measure_widest(labels: Iterable[str], size: float = LABEL) -> float:
+def measure_widest(labels: Iterable[str], size: float = TEXT) -> float:
     """The width of the widest of some labels."""
     return max((measure_text(label, size) for label in labels), default=0.0)
 
 
-def wrap_label(label: str, width: float, size: float = LABEL) -> list[str]:
+def wrap_label(label: str, width: float, size: float = TEXT) -> list[str]:
     """A label in lines: broken at spaces, and between Chinese characters."""
     lines = [""]
     for i, character in enumerate(label):
@@ -195,16 +196,18 @@ def svg_document(
 ) -> str:
     """The SVG element around a body; how far it shrinks in a narrow box says figures.css.
 
+    It stands in one of WIDTHS: at the left in its own size, or `largest` where it grows.
     `fit` is the attribute preserveAspectRatio of one whose height a style sheet sets.
     """
+    box = largest or next((one for one in WIDTHS if width <= one), PAGE)
     width = round(width, 2)  # Python 3.12 adds floats in another way: half a pixel is a tie
     style = (
-        f"width:100%;max-width:{(largest or width):.0f}px;--wide:{width:.0f};"
+        f"width:100%;max-width:{(largest or width):.0f}px;--wide:{width:.0f};--box:{box:.0f};"
         f"color:{css_colour('figure-ink')};background:{css_colour('figure-page')};"
         "font-family:var(--figure-font,sans-serif);font-style:normal"
     )
     aspect = f'preserveAspectRatio="{fit}" ' if fit else ""
-    name = "attention-figure" + " broad" * (width > BROAD)
+    name = "attention-figure" + " broad" * (width > COLUMN) + " grown" * (largest == COLUMN)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="{name}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{escape(alt)}" '

@@ -9,6 +9,8 @@ from math import inf
 from attention_docs.figures.figure import Drawing, DrawnFigure, Language, Wording
 from attention_docs.figures.numbers import format_value
 from attention_docs.figures.svg import (
+    COLUMN,
+    LARGE,
     css_colour,
     group,
     measure_text,
@@ -19,8 +21,7 @@ from attention_docs.figures.svg import (
     text,
 )
 
-NARROWEST, LARGEST = 400, 560  # a phone shows the first one as large as its text
-SMALL, NUMBER, WORD = 14, 17, 21  # font sizes
+NARROWEST = 400  # a phone shows it as large as its text
 MARGIN, GAP, BOX, CORNER = 24, 16, 42, 7  # at the sides, between boxes; a box and its corner
 TOP, FALL = 26, 150  # above the upper row, between the rows
 ROWS = TOP + 2 * BOX + FALL  # both rows of words
@@ -75,11 +76,11 @@ class Tie(DrawnFigure):
         labels = [lang.translate_label(word) for word in self.sentence.words]
         count = len(labels)
         says = [self.sentence.say_value(lang, j) for j in range(count)]
-        room = max(measure_widest(labels, WORD) + 20 + GAP, measure_widest(says, SMALL) + 6)
+        room = max(measure_widest(labels, LARGE) + 20 + GAP, measure_widest(says) + 6)
         width = max(NARROWEST, count * room + 2 * MARGIN)
         pitch = (width - 2 * MARGIN) / count
         middles = [MARGIN + (j + 0.5) * pitch for j in range(count)]
-        said = "".join(text(middles[j], TOP - 9, says[j], "middle", SMALL) for j in range(count))
+        said = "".join(text(middles[j], TOP - 9, says[j], "middle") for j in range(count))
         body = [
             said and group(said, fill=css_colour("role-value")),
             self._draw_ribbons(middles, pitch - GAP),
@@ -88,7 +89,7 @@ class Tie(DrawnFigure):
             self._draw_output(lang, width, ROWS + BELOW),
         ]
         height = ROWS + (BELOW + BAR * len(self.output) if self.output else 2)  # of the boxes
-        return Drawing(width, height, "".join(body), max(LARGEST, width))
+        return Drawing(width, height, "".join(body), max(COLUMN, width))
 
     def _draw_ribbons(self, middles: list[float], wide: float) -> str:
         """Side by side they fill the width of the word that asks, since the weights sum to 1."""
@@ -122,11 +123,11 @@ class Tie(DrawnFigure):
     def _write_number(self, x: float, to: float, share: float, label: str) -> str:
         """A number where its ribbon leaves the word: on it, or beside it where it is thin."""
         y = TOP + BOX + 22
-        if share > measure_text(label, NUMBER) + 4:
-            return text(x, y, label, "middle", NUMBER, bold=True)
+        if share > measure_text(label) + 4:
+            return text(x, y, label, "middle", bold=True)
         side = -1 if to > x + 1 else 1  # the ribbon turns to the other side
         x += side * (share / 2 + 6)
-        return text(x, y, label, "end" if side < 0 else "start", NUMBER)
+        return text(x, y, label, "end" if side < 0 else "start")
 
     def _draw_boxes(self, middles: list[float], wide: float, labels: list[str]) -> str:
         """The words that are asked above, and below them those that can ask."""
@@ -142,30 +143,30 @@ class Tie(DrawnFigure):
                     stroke_width=3 if on else 1.5,
                     stroke_opacity=None if on or row == 0 else 0.6,
                 )
-                word = text(x, y + BOX / 2 + 7.5, label, "middle", WORD, bold=row == 0 or on)
+                word = text(x, y + BOX / 2 + 7.5, label, "middle", LARGE, bold=row == 0 or on)
                 body += word if row == 0 or on else group(word, fill=css_colour("role-neutral"))
         return body
 
     def _draw_question(self, lang: Language, middles: list[float], width: float) -> str:
         """What the word asks, which stands there before the answers."""
         label = lang.translate_label(self.sentence.asks)
-        half = measure_text(label, NUMBER) / 2
+        half = measure_text(label) / 2
         x = min(max(middles[self.asking], half + 4), width - half - 4)
-        asked = text(x, TOP + BOX + FALL - 18, label, "middle", NUMBER)
+        asked = text(x, TOP + BOX + FALL - 18, label, "middle")
         red = css_colour("role-query")
         return asked and group(asked, fill=red, opacity="0", **{"class": "asked"})
 
     def _draw_output(self, lang: Language, width: float, top: float) -> str:
         """A bar for each component of the output."""
         names = [lang.translate_label(name) for name in self.sentence.names]
-        left = max(MARGIN + GAP / 2, measure_widest(names, NUMBER) + 16)
+        left = max(MARGIN + GAP / 2, measure_widest(names) + 16)
         most = max(1.0, *self.output) if self.output else 1.0
         body = ""
         for k, (name, value) in enumerate(zip(names, self.output, strict=bool(self.output))):
             y = top + k * BAR
             long = max((width - left - 56) * value / most, THINNEST)
             bold = value > 0.5 * sum(self.output) + 1e-9
-            body += text(left - 8, y + BAR / 2 + 3, name, "end", NUMBER, bold)
+            body += text(left - 8, y + BAR / 2 + 3, name, "end", bold=bold)
             body += path(
                 rectangle(left, y + 2, long, BAR - 10),
                 fill=css_colour("role-output-fill"),
@@ -173,7 +174,7 @@ class Tie(DrawnFigure):
                 **{"class": "bar"},
             )
             label = format_value(value, self.sentence.spec)
-            body += text(left + long + 7, y + BAR / 2 + 3, label, "start", NUMBER, bold)
+            body += text(left + long + 7, y + BAR / 2 + 3, label, "start", bold=bold)
         return body and group(body, **{"class": "summed"})
 
     def describe(self, lang: Language) -> str:

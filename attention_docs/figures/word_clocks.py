@@ -11,11 +11,11 @@ from math import cos, pi, sin
 from typing import Any
 
 from attention_docs.figures.figure import Drawing, Figure, Language, Wording, check_labels
-from attention_docs.figures.instruments import Instrument, Layout
+from attention_docs.figures.instruments import LABEL, WIDTH, Instrument, Layout
 from attention_docs.figures.numbers import as_lists, check_finite, format_value
-from attention_docs.figures.svg import INK, css_colour, element, group, outline, path, text
+from attention_docs.figures.svg import COLUMN, INK, css_colour, element, group, outline, path, text
 
-WIDTH, HEIGHT, LABEL = 480, 276, 17
+HEIGHT = 276
 FIRST, PITCH = 32, 59  # of the words: middle of the first one; from word to word
 WORDS, TRACK = 26, 56  # lines: of the words, of what is pulled
 ROW, RADIUS = 154, 46  # of the dials
@@ -51,7 +51,7 @@ class WordClocks(Instrument):
             "radius": RADIUS,
             "middles": self._list_middles(),
         }
-        return [Layout("single", Drawing(WIDTH, HEIGHT, self._draw(lang), 640), places)]
+        return [Layout("single", Drawing(WIDTH, HEIGHT, self._draw(lang), COLUMN), places)]
 
     def _list_middles(self) -> list[float]:
         across = WIDTH / len(self.omega)
@@ -60,7 +60,7 @@ class WordClocks(Instrument):
     def _draw(self, lang: Language) -> str:
         last = FIRST + PITCH * (len(self.words) - 1)
         words = "".join(
-            text(FIRST + PITCH * i, WORDS, lang.translate_label(one), "middle", 17, bold=True)
+            text(FIRST + PITCH * i, WORDS, lang.translate_label(one), "middle", LABEL, bold=True)
             for i, one in enumerate(self.words)
         )
         ticks = "".join(
@@ -78,7 +78,7 @@ class WordClocks(Instrument):
             self._draw_dial(lang, x, one)
             for x, one in zip(self._list_middles(), self.omega, strict=True)
         )
-        total = element("text", self._say_sum(lang), x=WIDTH / 2, y=HEIGHT - 12, font_size=17)
+        total = element("text", self._say_sum(lang), x=WIDTH / 2, y=HEIGHT - 12, font_size=LABEL)
         sums = group(total, text_anchor="middle", font_weight="600", **{"class": "sum"})
         return words + track + knobs + dials + sums
 

@@ -16,7 +16,7 @@ const ATTRIBUTES = `xmlns class style role lang dir hidden viewBox preserveAspec
    data-instrument data-numbers data-words data-places data-head data-part data-room data-to data-lane
    id href`.split(/\s+/);
 const STYLES = new Set(
-  `--turn --names --at --edge --side --ratio --ink --more --tall --wide --x --y width max-width min-width color background font-family font-style font-weight
+  `--turn --names --at --edge --side --ratio --ink --more --tall --box --wide --x --y width max-width min-width color background font-family font-style font-weight
    paint-order text-align`.split(/\s+/),
 );
 const VALUE =

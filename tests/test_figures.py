@@ -290,6 +290,25 @@ def test_text_stays_inside_the_drawing_and_is_large_enough(kind, lang):
     assert width == root.get("viewBox").split()[2]
 
 
+OWN = 'class="stage (?:wide|narrow)".*?</svg>'  # of the home page's dial, and of what opens
+
+
+@LANGUAGES
+def test_figures_of_pages_have_three_widths_and_few_sizes_of_text(lang, record):
+    record.make_document()
+    pages = record.build.pages[lang.name].values()
+    results = [one for page in pages for one in record.build.results(page)]
+    drawn = [re.sub(OWN, "", one.figure[lang.name].svg) for one in results if one.figure]
+    styles = re.findall(r"max-width:(\d+)px;--wide:(\d+);--box:(\d+)", "".join(drawn))
+    assert len(styles) > 300
+    assert {box for *_, box in styles} == {"376", "560", "640"}
+    assert {(most, box) for most, wide, box in styles if most != wide} == {("560", "560")}
+    sizes = {size for one in drawn for size in re.findall(r'font-size="([^"]+)"', one)}
+    assert sizes == {"14", "17", "20", ".75em"}
+    css = Path("docs/assets/figures.css").read_text()  # what is 14 or 17 becomes 14 where it grows
+    assert re.findall(r"calc\((\d+)px \* var", css) == ["14", "20"]
+
+
 @LANGUAGES
 def test_labels_are_escaped(lang):
     figure = heatmap([[1.0]], name='<b> & "c"', rows=["a<b"])

@@ -221,7 +221,7 @@ def test_everyone_can_use_it_open(path: str, visit: Visit) -> None:
       .filter((one) => one.checkVisibility({ visibilityProperty: true }))
       .map((one) => [getComputedStyle(one).fontSize, one.getBBox().x + one.getBBox().width,
         Number(one.closest(".box").getAttribute("width"))])""")
-    assert {size for size, _, _ in texts} == {"15px"}
+    assert {size for size, _, _ in texts} == {"14px"}
     for _, right, width in texts:
         assert right <= width
 

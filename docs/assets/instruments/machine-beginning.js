@@ -1,7 +1,7 @@
 /* What a machine (machine.js) shows of a beginning: its tokens with their numbers, and how a head looks at them. */
 import { fillTemplate, set } from "./instrument.js";
 
-const [ROW, FIRST, SIZE] = [26, 40, 15]; // from token to token; below the titles; letters
+const [ROW, FIRST, SIZE] = [26, 40, 14]; // from token to token; below the titles; letters
 
 function draw(tag, attributes, ...inner) {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);

@@ -290,7 +290,7 @@ def test_a_converted_page_is_its_origin_but_for_words(pages: dict[str, dict[str,
 
 # What the mainland says; the glossary has some of it as other names, for the search.
 MAINLAND = re.compile(
-    "歸一化|方差|並行|迴圈神經|概率|數據|信息|網絡|代碼|程序|運行|默認|內存|字符串|變量|隨機數|打印|屏幕"
+    "歸一化|方差|並行|迴圈神經|概率|數據|信息|網絡|代碼|程序|運行|默認|內存|字符串|(?<!改)變量|隨機數|打印|屏幕"
     "|鼠標|軟件|硬件|文檔|模塊|數組(?!成)|調用|腳本語言|鏈接|文件夾|正態|置信|激活函數|優化器|掩碼|隨機變量|循環中"
     "|字節|似然|當且僅當|二進制|緩存|貪心|投機|信源|伯努利|期望值損失|分區塊"
 )

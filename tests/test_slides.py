@@ -28,7 +28,7 @@ def read_slides(tab: Any) -> list[str]:
 @pytest.mark.parametrize("path", [*(("en", one) for one in CHAPTERS), ("zh", "eight-steps")])
 def test_each_chapter_has_slides(path: tuple[str, str], visit: Visit) -> None:
     tab = visit(f"{make_path(*path)}?slides")
-    tab.locator(".slides .shown").wait_for()
+    tab.locator(".slides > .shown").wait_for()
     kinds = read_slides(tab)
     assert 3 <= len(kinds) <= LARGEST
     assert kinds[0] == "title"
@@ -46,15 +46,15 @@ def test_each_chapter_has_slides(path: tuple[str, str], visit: Visit) -> None:
 @needs_browser
 def test_slides_are_the_live_parts_of_the_page(visit: Visit) -> None:
     tab = visit(f"{make_path('en', 'softmax')}?slides=2")
-    tab.locator(".slides .shown .handle").first.wait_for()
-    handle = tab.locator(".slides .shown .handle").first
+    tab.locator(".slides > .shown .handle").first.wait_for()
+    handle = tab.locator(".slides > .shown .handle").first
     before = handle.get_attribute("aria-valuetext")
     handle.press("ArrowUp")
     assert handle.get_attribute("aria-valuetext") != before
     assert tab.locator(".slides [role=status]").inner_text().startswith("2 /")  # the key is its own
     tab.locator(".slides-bar button").nth(1).click()
     assert "slides=3" in tab.url
-    guess = tab.locator(".slides .shown .guess label > span").first
+    guess = tab.locator(".slides > .shown .guess label > span").first
     assert "A" in guess.evaluate("one => getComputedStyle(one, '::before').content")
     tab.locator(".slides-bar button").last.click()
     tab.locator("article h1").wait_for()
@@ -67,7 +67,7 @@ def test_slides_work_from_a_disk_and_on_paper(site: Path, chromium: Any) -> None
     context = chromium.new_context(viewport={"width": 1280, "height": 720}, offline=True)
     tab = context.new_page()
     tab.goto(f"{(site / 'scaling' / 'index.html').as_uri()}?slides")
-    tab.locator(".slides .shown").wait_for()
+    tab.locator(".slides > .shown").wait_for()
     tab.keyboard.press("End")
     count = len(read_slides(tab))
     assert tab.locator(".slides [role=status]").inner_text() == f"{count} / {count}"

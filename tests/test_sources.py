@@ -134,7 +134,7 @@ def test_every_report_is_listed(lang: str, soup: Callable[[str, str], BeautifulS
 def test_the_oldest_work_comes_first(lang: str, soup: Callable[[str, str], BeautifulSoup]) -> None:
     cited = [row.find("td").get_text() for row in rows(soup(lang, "sources"), "papers")]
     years = [int(found[1]) for one in cited if (found := re.search(r"(\d{4})[)）]", one))]
-    assert len(cited) - len(years) <= 3, cited  # models and processors have no year
+    assert len(cited) - len(years) <= 4, cited  # processors and documentation have no year
     assert years == sorted(years)
     assert years[0] < 1900
 

@@ -83,7 +83,7 @@ def test_the_site_offers_the_wheel(site: Path) -> None:
     (wheel,) = site.glob("*.whl")
     assert wheel.name == name_wheel(ROOT)
     notebook = json.loads((site / "notebooks/en/softmax.ipynb").read_text(encoding="utf-8"))
-    command = notebook["cells"][0]["source"].split("```")[1]
+    command = "".join(notebook["cells"][0]["source"]).split("```")[1]
     url = ADDRESSES["SITE_URL"]
     assert (f"{url}{wheel.name}" in command) == bool(url)
 

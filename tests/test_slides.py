@@ -35,7 +35,7 @@ def test_each_chapter_has_slides(path: tuple[str, str], visit: Visit) -> None:
     assert kinds[-1] == "cite"
     heights = []
     for number in range(1, len(kinds) + 1):
-        assert tab.locator(".slides [role=status]").inner_text() == f"{number} / {len(kinds)}"
+        assert tab.locator(".slides-bar [role=status]").inner_text() == f"{number} / {len(kinds)}"
         assert tab.locator(".slides > .shown").count() == 1
         heights.append(tab.locator(".slides > .shown").evaluate("one => one.scrollHeight"))
         tab.keyboard.press("PageDown")
@@ -46,16 +46,18 @@ def test_each_chapter_has_slides(path: tuple[str, str], visit: Visit) -> None:
 @needs_browser
 def test_slides_are_the_live_parts_of_the_page(visit: Visit) -> None:
     tab = visit(f"{make_path('en', 'softmax')}?slides=2")
-    tab.locator(".slides > .shown .handle").first.wait_for()
+    tab.wait_for_function("document.querySelector('.slides > .shown .instrument').instrument")
     handle = tab.locator(".slides > .shown .handle").first
     before = handle.get_attribute("aria-valuetext")
     handle.press("ArrowUp")
     assert handle.get_attribute("aria-valuetext") != before
-    assert tab.locator(".slides [role=status]").inner_text().startswith("2 /")  # the key is its own
+    assert (
+        tab.locator(".slides-bar [role=status]").inner_text().startswith("2 /")
+    )  # the key is its own
     tab.locator(".slides-bar button").nth(1).click()
     assert "slides=3" in tab.url
     guess = tab.locator(".slides > .shown .guess label > span").first
-    assert "A" in guess.evaluate("one => getComputedStyle(one, '::before').content")
+    assert "upper-alpha" in guess.evaluate("one => getComputedStyle(one, '::before').content")
     tab.locator(".slides-bar button").last.click()
     tab.locator("article h1").wait_for()
     assert "slides" not in tab.url
@@ -70,7 +72,7 @@ def test_slides_work_from_a_disk_and_on_paper(site: Path, chromium: Any) -> None
     tab.locator(".slides > .shown").wait_for()
     tab.keyboard.press("End")
     count = len(read_slides(tab))
-    assert tab.locator(".slides [role=status]").inner_text() == f"{count} / {count}"
+    assert tab.locator(".slides-bar [role=status]").inner_text() == f"{count} / {count}"
     pages = re.findall(rb"/Type\s*/Page\b", tab.pdf(prefer_css_page_size=True))
     assert count <= len(pages) <= 2 * count  # of a figure with settings several are printed
     context.close()

@@ -86,9 +86,10 @@ def test_a_page_loads_alone_and_everyone_can_use_it(
     tab = walker
     first, *others = WINDOWS[lang][: 1 if slug in MODULES else 2]
     load_page(tab, address + make_path(lang, slug), *first)
-    kept = [answer for answer in tab.answers if "/beginnings/" in answer.url]
+    answers = [*tab.answers]  # a late one counts in neither sum
+    kept = [answer for answer in answers if "/beginnings/" in answer.url]
     measured = sum(map(measure_compressed, kept))
-    weight = sum(map(measure_compressed, tab.answers)) - measured if slug in CHAPTERS else 0
+    weight = sum(map(measure_compressed, answers)) - measured if slug in CHAPTERS else 0
     faults = find_layout_shifts(tab)
     tab.add_style_tag(content=WHOLE)
     tab.evaluate(NEAR)
@@ -1065,7 +1066,7 @@ def test_a_link_opens_its_entry(lang: str, visit: Visit) -> None:
     wrong, right = (
         pair.locator(f"> .{kind}").first.bounding_box() for kind in ("failure", "success")
     )
-    assert wrong["y"] == right["y"]
+    assert wrong["y"] == pytest.approx(right["y"], abs=0.1)
     assert wrong["x"] + wrong["width"] < right["x"]
     tab.set_viewport_size({"width": 390, "height": 900})
     wrong, right = (

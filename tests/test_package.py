@@ -78,7 +78,7 @@ LAYERS = (
     {"fingerprints", "reading"},
     {"build"},
     {"record"},
-    {"snapshots"},
+    {"editions", "snapshots"},
     {"adapter", "export", "scaffold"},
     {"plugin"},
 )

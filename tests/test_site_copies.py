@@ -435,6 +435,7 @@ def test_every_page_offers_its_copies(lang: str, words: str, site: Path) -> None
         bank = [f"{slug}.xml"] if tree.xpath(ASKED) else []
         home = ["attention-docs.zip"] if slug == "index" else []
         paper = ["?print=answers"] if tree.xpath("//*[@class='exercise']") else []
+        paper += ["?slides"] if slug in CHAPTERS else []
         assert ends == [*chapter, "index.html.md", *bank, *home, *paper]
         folder = find_folder(site, lang, slug)
         assert all((folder / link).is_file() for link in links if link not in paper)

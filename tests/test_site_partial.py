@@ -83,6 +83,7 @@ def test_a_page_falls_back_to_english_until_it_is_translated(built: FixtureProje
         "../../notebooks/en/weights.ipynb",
         "../../listings/weights.py",
         "../../weights/index.html.md",
+        "?slides",
     ]
 
 

@@ -20,7 +20,7 @@ LINK = re.compile(r'(?P<before>\s(?:href|src)=")(?P<path>[^"#?:]*)(?P<rest>[^":]
 OFFER = re.compile(rf'{re.escape(GAP)}<a href="[^"]*{re.escape(ZIP)}"[^>]*>[^<]*</a>')
 LEFT_OUT = re.compile(
     r"(404\.html|sitemap\.xml.*|(\w[\w-]*/)?search/.*|assets/search(-box)?\.js|assets/javascripts/(lunr|workers)/.*"
-    r"|.*\.map|(?!live/).*\.zip|live/smollm2/.*)$"
+    r"|.*\.map|(?!live/|banks/).*\.zip|live/smollm2/.*)$"
 )
 """What makes no sense on a disk, and a model of 98 MB. The search index cannot be read there."""
 

@@ -580,7 +580,7 @@ def test_what_fits(chapter):
     for row in rows:
         billions = int(row[""].removesuffix("B"))
         for name, size in each.items():
-            assert float(row[name]) == pytest.approx(float(billions * size), abs=0.00501)
+            assert float(row[name]) == pytest.approx(float(billions * size), abs=1e-9)
     eight = next(row for row in rows if row[""] == "8B")
     assert float(eight["Q4_1"]) < 8 < float(rows[0]["trained with Adam"])
 

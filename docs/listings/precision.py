@@ -415,7 +415,7 @@ table(
     [[billions * size for size in per_parameter.values()] for billions in (1, 3, 8, 14, 70)],
     columns=list(per_parameter),
     index=[f"{billions}B" for billions in (1, 3, 8, 14, 70)],
-    spec=".2f",
+    spec=".4f",
 )
 # --8<-- [end:fits]
 

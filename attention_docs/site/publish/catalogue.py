@@ -94,8 +94,9 @@ class PublishedPage:
         if self.has_exercises:
             links.append(f'<a href="?print=answers">{locale["paper"]}</a>')
         if self.own_listing:  # slides.js reads what its buttons are called
-            said, *names = locale["slides"].values()
-            links.append(f'<a href="?slides" data-slides="{"|".join(names)}">{said}</a>')
+            names = [locale[f"slide_{one}"] for one in ("before", "after", "full", "close")]
+            shown = locale["slides"]
+            links.append(f'<a href="?slides" data-slides="{"|".join(names)}">{shown}</a>')
         return f'<p class="takeaway"><small>{locale["take"]}{GAP.join(links)}</small></p>'
 
 

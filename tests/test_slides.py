@@ -50,7 +50,9 @@ def test_slides_are_the_live_parts_of_the_page(visit: Visit) -> None:
     handle = tab.locator(".slides > .shown .handle").first
     before = handle.get_attribute("aria-valuetext")
     handle.press("ArrowUp")
-    assert handle.get_attribute("aria-valuetext") != before
+    selector = ".slides > .shown .handle"
+    changed = f"document.querySelector('{selector}').getAttribute('aria-valuetext') !== '{before}'"
+    tab.wait_for_function(changed)
     assert (
         tab.locator(".slides-bar [role=status]").inner_text().startswith("2 /")
     )  # the key is its own

@@ -47,10 +47,12 @@ def words(view: str, lang: str = "en") -> dict[str, Any]:
 @pytest.mark.parametrize("view", VIEWS)
 def test_each_chapter_has_its_panel(view: str, lang: str, site: Any) -> None:
     """Once, with the words of its language and the size; a sentence stands there until a script."""
-    tree = parse_html(find_page_folder(site, lang, view) / "index.html")
+    folder = find_page_folder(site, lang, view)
+    tree = parse_html(folder / "index.html")
     (place,) = tree.find_class("model-panel")
     assert place.text_content() == read_locale(lang)["site"]["model"]["script"]
-    given = json.loads(tree.get_element_by_id("__words").text_content())["model"]
+    file = json.loads(tree.get_element_by_id("__words").text_content())["model"]["file"]
+    given = json.loads((folder / file).read_text(encoding="utf-8"))
     assert given["view"] == view
     assert given["megabytes"] > 98
     assert {name: given[name] for name in words(view, lang)} == words(view, lang)

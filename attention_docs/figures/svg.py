@@ -11,6 +11,7 @@ from attention_docs.colours import NAMES, ROLES
 
 WIDTHS = BESIDE_TEXT, COLUMN, PAGE = 376, 560, 640
 """How wide figures stand on a page, in px: each takes the first one in which it has room."""
+BROAD = 580  # px: a wider drawing needs the whole width of a page of paper, for labels of 6 pt
 TEXT, LARGE = 14, 20  # font sizes: of all text; of signs between matrices and of words to tap
 
 INK = "currentColor"
@@ -207,7 +208,7 @@ def svg_document(
         "font-family:var(--figure-font,sans-serif);font-style:normal"
     )
     aspect = f'preserveAspectRatio="{fit}" ' if fit else ""
-    name = "attention-figure" + " broad" * (width > COLUMN) + " grown" * (largest == COLUMN)
+    name = "attention-figure" + " broad" * (width > BROAD) + " grown" * (largest == COLUMN)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="{name}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{escape(alt)}" '

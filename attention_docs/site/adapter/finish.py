@@ -98,7 +98,7 @@ def _refresh(state: BuildState) -> None:
             published = state.build.published[page.source.path]
             unchanged |= {f"{published.url}index.html", published.markdown}
             unchanged |= {published.notebook, published.answers, published.listing, published.bank}
-            unchanged.add(published.assessment)
+            unchanged |= {published.assessment, published.panel}
             unchanged.add(live_pages.make_path(page.source))
     target = state.place.target
     unchanged |= {path.relative_to(target).as_posix() for path in (target / FILES).glob("*")}

@@ -196,12 +196,18 @@ def _describe_script(state: BuildState, published: PublishedPage) -> dict[str, A
             "broken": words["live"]["broken"],
             **_find_writer(state, published),
         }
-    if (request := published.page.find_request("model")) and state.build.target.smollm2:
-        found["model"] = {
-            **describe_panel(request.name, words),
-            **_find_writer(state, published),
-        }
+    if published.panel and state.build.target.smollm2:
+        found["model"] = {"file": make_relative(published.panel, published.url)}
     return found
+
+
+def _describe_panel(state: BuildState, published: PublishedPage) -> dict[str, Any]:
+    """What the panel of a page says and loads: a file of its own, since few readers press it."""
+    request = published.page.find_request("model")
+    if request is None or not state.build.target.smollm2:
+        return {}
+    words = state.build.read_locale(published.page.lang)["site"]
+    return {**describe_panel(request.name, words), **_find_writer(state, published)}
 
 
 def _find_writer(state: BuildState, published: PublishedPage) -> dict[str, Any]:
@@ -289,6 +295,8 @@ def _make_copies(state: BuildState, known: PageState) -> dict[str, str]:
     if build.target.live and assembled.page.blocks:
         document = live_pages.make_document(assembled)
         found[live_pages.make_path(assembled.page)] = json.dumps(document, ensure_ascii=False)
+    if panel := _describe_panel(state, published):
+        found[published.panel] = json.dumps(panel, ensure_ascii=False)
     return found | assembled.files
 
 

@@ -64,6 +64,12 @@ class PublishedPage:
         return self.bank and self.bank.replace(".xml", ".qti.xml")
 
     @property
+    def panel(self) -> str:
+        """The path of what its panel of the model that writes says; empty if it has none."""
+        asks = self.page.asks_for("model")
+        return f"live/panels/{self.page.lang}/{self.page.slug}.json" if asks else ""
+
+    @property
     def has_exercises(self) -> bool:
         """Whether the page asks something that has an answer."""
         return any(isinstance(one, Box) and one.kind == "exercise" for one in self.page.pieces)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,11 @@ LIST = "docs/editions.toml"
 def read_editions(root: Path) -> list[dict[str, Any]]:
     """The editions, the oldest first."""
     path = root / LIST
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    return _parse(path.read_text(encoding="utf-8")) if path.is_file() else []
+
+
+@lru_cache(maxsize=2)  # every page asks whether its edition is published
+def _parse(text: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = tomllib.loads(text).get("entry", [])
     return found
 

@@ -17,13 +17,15 @@ import {
 } from "./model-parts.js";
 import { showToken } from "./next-bars.js";
 
-const words = JSON.parse(document.getElementById("__words").textContent).model;
+let words; // of this panel, from a file of its own
 const TROPHY = "The trophy doesn't fit into the brown suitcase because it";
 const COUNT = 20; // tokens that are written with the cache and without
 const NEURONS = 1536; // of a layer
 
 /* Put the panel in place of a paragraph. */
 export async function start(place) {
+  const { file } = JSON.parse(document.getElementById("__words").textContent).model;
+  words = await (await fetch(file)).json();
   await addStyles("next.css");
   place.replaceWith(new Panel(VIEWS[words.view]).element);
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from itertools import pairwise
@@ -117,6 +118,26 @@ def test_the_real_tokenizer(chapter: Page) -> None:
     assert list(ids)[len(first) :] == ["".join(pair) for pair in ranks]
 
 
+def test_one_move(chapter: Page) -> None:
+    """With two words the probability of the first is a sigmoid of the difference."""
+    moved = {}
+    for row, (word, a, b, first) in zip(
+        chapter.table("one-move"),
+        [("king", 0.2, 0.1, True), ("queen", -0.1, 0.3, True), ("tree", 0.1, 0.2, False)],
+        strict=True,
+    ):
+        missing = (1 if first else 0) - 1 / (1 + math.exp(b - a))
+        moved[word] = (a, b), (a + missing, b - missing)
+        assert row["row before"] == f"[{a:.3f}, {b:.3f}]".replace("-", "−")
+        assert row["row after"] == f"[{a + missing:.3f}, {b - missing:.3f}]".replace("-", "−")
+        for when, (x, king) in {
+            "before": (moved[word][0], moved["king"][0]),
+            "after": (moved[word][1], moved["king"][1]),
+        }.items():
+            cosine = sum(i * j for i, j in zip(x, king, strict=True)) / math.hypot(*x) / math.hypot(*king)
+            assert row[f"cosine with king {when}"] == f"{cosine:.2f}".replace("-", "−")
+
+
 def test_neighbours(chapter: Page) -> None:
     kept = load_neighbours()
     rows = chapter.table("neighbours")
@@ -124,7 +145,8 @@ def test_neighbours(chapter: Page) -> None:
     assert [row[""] for row in rows] == ["␣saw", "␣king", "␣three", "␣Paris"]
     assert rows[0][title].startswith("␣sees 0.67, ␣see 0.61, ␣seeing 0.59")
     assert rows[1][title].startswith("␣King 0.82, King 0.72, ␣kings 0.70")
-    assert chapter.values("neighbours") == [f"{kept.shape[0]:,}", str(kept.shape[1]), "28"]
+    king = 1 / (1 + math.exp(0.1 - 0.2))
+    assert chapter.values("neighbours") == [f"{king:.3f}", f"{1 - king:.3f}", f"{kept.shape[0]:,}", str(kept.shape[1]), "28"]
     assert 49_152 * 576 == kept.shape[0] * kept.shape[1] == 28_311_552
 
 

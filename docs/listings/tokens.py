@@ -90,6 +90,27 @@ table(
 )
 # --8<-- [end:real]
 
+# --8<-- [start:one-move]
+import numpy as np
+
+from attention_docs.softmax import softmax
+
+rows = np.array([[0.2, 0.1], [-0.1, 0.3], [0.1, 0.2]])  # king, queen, tree: a score for each word
+followed = np.array([[1.0, 0], [1, 0], [0, 1]])  # by rules, by rules, by grows
+missing = followed - softmax(rows)
+moved = rows + missing
+units = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in (rows, moved)]
+with_king = np.transpose([x @ x[0] for x in units])
+table(
+    [
+        [f"[{a[0]:.3f}, {a[1]:.3f}]", f"[{b[0]:.3f}, {b[1]:.3f}]", f"{c:.2f}", f"{d:.2f}"]
+        for a, b, (c, d) in zip(rows, moved, with_king, strict=True)
+    ],
+    columns=["row before", "row after", "cosine with king before", "cosine with king after"],
+    index=["king, then rules", "queen, then rules", "tree, then grows"],
+)
+# --8<-- [end:one-move]
+
 # --8<-- [start:neighbours]
 table(
     [

@@ -104,7 +104,8 @@ AGREED = {
     "暂退": "隨機丟棄", "噪声": "雜訊", "包": "套件", "自带": "內建", "异常": "例外",
     "链式法则": "連鎖律", "许可证": "授權條款", "程序包": "套件", "量程": "數值範圍",
     "宾语": "受詞", "求导": "微分", "配置": "設定", "词表": "詞彙表", "缓存器": "快取",
-    "万亿": "兆", "兆字节": "MB", "账": "帳", "斯坦福": "史丹佛", "批处理": "批次處理",
+    "完形填空": "克漏字", "盲文": "點字",
+    "万亿": "兆", "账": "帳", "斯坦福": "史丹佛", "批处理": "批次處理",
     "干活": "工作", "激活修补": "活化修補", "题库": "題庫", "幻灯片": "投影片", "激活": "活化",
 }  # fmt: skip
 AXES_OF_WORD = {"行": "row", "列": "column"}
@@ -388,6 +389,7 @@ def test_the_first_chapter_says_which_way_a_row_lies(site: Path) -> None:
         ("sequences", title, 1),
         ("notation", title, 1),
         ("eight-steps", title, 1),
+        ("batches", title, 1),
         ("masking", title, 0),
         ("", ".script-note:has(+ h2)", 1),  # the home page has its first part above
     ):

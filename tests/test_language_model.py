@@ -580,7 +580,7 @@ def test_one_number_is_moved(page: ReadPage) -> None:
     assert_printed(chapter.column("one-number", "w"), [start, start + 0.01, start - slope])
     assert_printed(chapter.column("one-number", "loss"), losses)
     count = chapter.values("decoder")[0]
-    assert chapter.values("loss")[:2] == [f"{slope:.2f}", count]
+    assert chapter.values("loss")[:2] == [f"{slope:.4f}", count]
     W[2, 1] = start
     exact = []
     for array in parameter_arrays(model._replace(positions=None))[:7]:

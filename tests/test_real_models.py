@@ -705,8 +705,10 @@ def test_cuts(chapter: Page) -> None:
     trophy = [f"{one:.2f}" for one in KEPT["pronouns"]["looks"][0]]
     back = [KEPT["induction"][layer][head] for layer, head in KEPT["chosen"]["previous token"]]
     on_text = [f"{KEPT['losses on a text'][one]:.2f}" for one in ("induction", "whole")]
-    draws = [f"{max(means):.2f}", *on_text, f"{max(back):.3f}"]
-    assert chapter.values("cut-heads")[:6] == [*said, *draws]
+    right = [mean(LOSSES["whole"]), max(means), mean(LOSSES["induction"])]  # e^−loss in percent
+    percent = [f"{100 * exp(-loss):.{n}f}" for loss, n in zip(right, (1, 1, 2), strict=True)]
+    draws = [f"{max(means):.2f}", *on_text, *percent, f"{max(back):.3f}"]
+    assert chapter.values("cut-heads")[:9] == [*said, *draws]
     assert max(back) < 0.01
     assert chapter.values("pronoun")[:2] == trophy
     assert len(DRAWS) == 10

@@ -134,7 +134,8 @@ def test_one_move(chapter: Page) -> None:
             "before": (moved[word][0], moved["king"][0]),
             "after": (moved[word][1], moved["king"][1]),
         }.items():
-            cosine = sum(i * j for i, j in zip(x, king, strict=True)) / math.hypot(*x) / math.hypot(*king)
+            dot = sum(i * j for i, j in zip(x, king, strict=True))
+            cosine = dot / math.hypot(*x) / math.hypot(*king)
             assert row[f"cosine with king {when}"] == f"{cosine:.2f}".replace("-", "−")
 
 
@@ -146,7 +147,13 @@ def test_neighbours(chapter: Page) -> None:
     assert rows[0][title].startswith("␣sees 0.67, ␣see 0.61, ␣seeing 0.59")
     assert rows[1][title].startswith("␣King 0.82, King 0.72, ␣kings 0.70")
     king = 1 / (1 + math.exp(0.1 - 0.2))
-    assert chapter.values("neighbours") == [f"{king:.3f}", f"{1 - king:.3f}", f"{kept.shape[0]:,}", str(kept.shape[1]), "28"]
+    assert chapter.values("neighbours") == [
+        f"{king:.3f}",
+        f"{1 - king:.3f}",
+        f"{kept.shape[0]:,}",
+        str(kept.shape[1]),
+        "28",
+    ]
     assert 49_152 * 576 == kept.shape[0] * kept.shape[1] == 28_311_552
 
 

@@ -162,7 +162,7 @@ def show(ids, model, shown=12, few=4):
     scored = heatmap(Z[-1][:, None], rows=WORDS, role="score", spec=".1f", name="logits")
     chances = heatmap(p[:, None], rows=WORDS, name="probabilities")
     parts = [
-        ("whole", whole, f"The last word, {last}, on its way through the model: {few} numbers of each vector."),
+        ("whole", whole, f"The last word, {last}, all the way: {few} numbers of each vector."),
         (
             "tokens",
             heatmap(ids[:, None], rows=words, spec="d", role="input", name="ids"),

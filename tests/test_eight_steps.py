@@ -540,6 +540,8 @@ def test_cost(chapter):
         [attention_layer.in_proj_weight.numel(), sum(a * b * c for a, b, c in shapes)],
         [convolution.weight.numel(), n * (199 * d) * d],
     ]
+    projections, pairs = (sum(a * b * c for a, b, c in part) for part in (shapes[:3], shapes[3:]))
+    assert chapter.values("cost") == [f"{projections / (projections + pairs):.0%}"]
 
 
 def test_exercises(chapter):

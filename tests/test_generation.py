@@ -484,6 +484,8 @@ def test_the_caption_of_each_frame_says_its_cache(chapter):
 def test_sharing(chapter):
     groups = [vector_of(found["groups that are read"]) for found in chapter.table("wrong-repeat")]
     assert groups == [[1, 2, 1, 2], [1, 1, 2, 2]]
+    two = torch.tensor([1, 2])  # the page says which names PyTorch has for the two orders
+    assert groups == [two.repeat(2).tolist(), two.repeat_interleave(2).tolist()]
     rng = np.random.default_rng(0)
     q = torch.from_numpy(rng.normal(size=(4, 3, 2)))
     k, v = torch.from_numpy(rng.normal(size=(2, 2, 3, 2)))

@@ -445,6 +445,8 @@ def test_alibi(chapter: Page) -> None:
             w for w in range(2000) if mpmath.exp(-w / mpmath.mpf(2) ** r) <= mpmath.mpf("0.01")
         )
         assert [*line.values()] == [f"head {r}", f"1/{2**r}", str(w)]
+    of_formula = [mpmath.cbrt(mpmath.mpf(1) / 16), Fraction(1, 256)]  # for 6 heads
+    assert_printed([float(one) for one in chapter.values("alibi-slopes")], of_formula)
     for line, w in zip(chapter.table("far"), (8, 12, 16), strict=True):
         met = []
         for n in (16, 64, 256):

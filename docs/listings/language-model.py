@@ -210,6 +210,28 @@ def show(ids, model, shown=12, few=4):
 show(ids, random_model)
 # --8<-- [end:machine]
 
+# --8<-- [start:tied]
+QWEN = {  # tokens, d, layers, d_k times the KV heads, d_ff: config.json
+    "0.5B": (151_936, 896, 24, 128, 4_864),
+    "1.5B": (151_936, 1_536, 28, 256, 8_960),
+    "7B": (152_064, 3_584, 28, 512, 18_944),
+    "72B": (152_064, 8_192, 80, 1_024, 29_568),
+}
+rows, tied_share = [], {}
+for size, (known, width, depth, kv, inner) in QWEN.items():
+    looking = 2 * width**2 + 2 * width * kv + width + 2 * kv  # biases of Q, K and V
+    whole = depth * (looking + 3 * width * inner + 2 * width) + width  # SwiGLU, RMSNorm
+    tied_share[size] = 100 * known * width / (known * width + whole)
+    is_tied = size in ("0.5B", "1.5B")
+    rows.append([whole / 1e6, known * width / 1e6, tied_share[size], is_tied])
+table(
+    rows,
+    columns=["blocks, millions", "one table, millions", "a second adds, %", "tied"],
+    index=[f"Qwen2.5 {size}" for size in QWEN],
+    spec=[",.0f", ",.0f", ".1f", ""],
+)
+# --8<-- [end:tied]
+
 # --8<-- [start:loss]
 z = np.log([1.0, 2.0, 5.0])  # softmax(z) = 1/8, 2/8, 5/8
 each_loss = [cross_entropy(z, np.array(t)).item() for t in range(3)]

@@ -490,6 +490,33 @@ table(
 # --8<-- [end:pytorch]
 
 
+# --8<-- [start:nearly-equal]
+reported = [0.10000075, 0.10000038, 0.09999962, 0.10000114, 0.09999923]
+reported += [0.09999923, 0.1, 0.09999847, 0.10000038, 0.10000075]
+gap = log(max(reported) / min(reported))  # of two scores
+draw = np.random.default_rng(SEED)
+ten, shared = draw.standard_normal((10, 64)), draw.standard_normal(64)
+to_query, to_key = draw.standard_normal((2, 64, 64)) / 8  # entries of variance 1 / d_model
+causes = {
+    "nothing wrong": (ten, 1),
+    "short tokens": (0.02 * ten, 1),
+    "small parameters": (ten, 0.02 * 8),
+    "tokens alike": (shared + 0.001 * ten, 1),
+}
+rows = []
+for each, factor in causes.values():
+    s = scaled_dot(factor * each @ to_query, factor * each @ to_key)[0]
+    norms = [np.linalg.norm(one, axis=1).mean() for one in (each, each - each.mean(axis=0))]
+    rows.append([*norms, np.ptp(s), softmax(s).max()])
+table(
+    rows,
+    columns=["norm of a token", "distance from the mean", "spread of a row", "largest weight"],
+    index=list(causes),
+    spec=[".2f", ".3f", ".4f", ".4f"],
+)
+# --8<-- [end:nearly-equal]
+
+
 # --8<-- [start:no-scale] slow
 def on_grid(W):
     """On a grid, differences in the last bits between processors seldom grow."""

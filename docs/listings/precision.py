@@ -406,6 +406,47 @@ table(
 )
 # --8<-- [end:two-programs]
 
+# --8<-- [start:rope]
+from attention_docs.positions import frequencies
+
+theta, distances = frequencies(64), np.arange(1.0, 33.0)
+draw = np.random.default_rng(SEED)
+q_pairs, k_pairs = draw.standard_normal((2, 500, 32, 2)) @ [1, 1j]  # (x, y) as x + iy
+
+
+def turns(n, short):
+    """The rotations of positions n, with the named quantities rounded to bfloat16."""
+
+    def keep(x, name):
+        return round_to(x, "bfloat16") if name in short else x
+
+    angles = keep(keep(n, "positions")[:, None] * theta, "angles")
+    return keep(np.cos(angles), "cos and sin") + 1j * keep(np.sin(angles), "cos and sin")
+
+
+def turned_scores(n, short=()):
+    """Scores of queries at position n with keys at each distance before it."""
+    q = q_pairs * turns(np.array([float(n)]), short)
+    return np.einsum("rp,rp,jp->rj", q, k_pairs.conj(), turns(n - distances, short).conj()).real
+
+
+rounded = {
+    "cos and sin": ("cos and sin",),
+    "positions too": ("cos and sin", "positions"),
+    "angles too": ("cos and sin", "angles"),
+}
+exact_scores = {n: turned_scores(n) for n in (100, 1000, 10000)}
+table(
+    [
+        [100 * (turned_scores(n, short) - s).std() / s.std() for n, s in exact_scores.items()]
+        for short in rounded.values()
+    ],
+    columns=[f"n = {n:,}" for n in exact_scores],
+    index=list(rounded),
+    spec=".1f",
+)
+# --8<-- [end:rope]
+
 # --8<-- [start:fits]
 from attention_docs.gguf import BLOCK, BYTES
 

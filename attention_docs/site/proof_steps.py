@@ -80,7 +80,7 @@ def _tidy(goals: str) -> str:
 
 
 def pack(steps: Steps) -> str:
-    """As a file with a line for each proof: in it the goals, as numbers of their chapter's lines."""
+    """As a file with a line for each proof, its goals as numbers of their chapter's lines."""
     rows = []
     for chapter, proofs in steps.items():
         numbers: dict[str, int] = {}

@@ -8,7 +8,7 @@ import pytest
 
 from attention_docs.running.block import BlockRunner
 from attention_docs.running.result import Code
-from attention_docs.site.run.checks import refuse_vacuous_check
+from attention_docs.site.run.vacuous_checks import refuse_vacuous_check
 
 LISTING = """import numpy as np
 import torch

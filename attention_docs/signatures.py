@@ -7,6 +7,9 @@
 - The axes of `...` broadcast together; those of a name with a star, as in `*batch n`, are equal.
 - Floats share a dtype. An annotation of `...` alone takes any shape, and any dtype of its kind.
 - Of an argument that is a NamedTuple the fields are checked, but for those that are None.
+
+Arrays within other containers are not checked. Any other annotation with axes that cannot be read
+is refused when the function is defined.
 """
 
 from __future__ import annotations
@@ -28,7 +31,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 KINDS = {"Float": "real floats", "Float64": "float64", "Int": "integers", "Bool": "booleans"}
 CATEGORIES = {"Float": "real floating", "Int": "integral", "Bool": "bool"}  # of the array API
 AXES = {"n_k": "their number of tokens"}  # in messages, where the name of an axis says too little
-ANNOTATION = re.compile(r"""(\w+)\[([\w.]+), ['"](\.\.\.|\*\w+)?([^'"]*)['"]\]( \| None)?""")
+ANNOTATION = re.compile(r"""(\w+)\[([\w.]+), ['"](\.\.\.|\*\w+)?((?: ?\w+)*)['"]\]( \| None)?""")
+CONTAINERS = ("Callable[", "Collection[", "Mapping[", "Sequence[", "dict[", "list[", "tuple[")
 
 
 class Demand(NamedTuple):
@@ -86,9 +90,10 @@ def _read_demands(function: Any, argument: str) -> Iterator[Demand]:
     owner = function.__globals__.get(annotation.removesuffix(" | None"))
     texts = {field: owner.__annotations__[field] for field in getattr(owner, "_fields", ())}
     for field, text in (texts or {"": annotation}).items():
-        match = ANNOTATION.fullmatch(str(getattr(text, "__forward_arg__", text)))
+        said = str(getattr(text, "__forward_arg__", text))
+        name, match = f"{argument}.{field}".rstrip("."), ANNOTATION.fullmatch(said)
         if match and match[1] in KINDS:
-            name, axes = f"{argument}.{field}".rstrip("."), tuple(match[4].split())
+            axes = tuple(match[4].split())
             options = (
                 match[1],
                 match[2] == "np.ndarray",
@@ -97,6 +102,9 @@ def _read_demands(function: Any, argument: str) -> Iterator[Demand]:
                 bool(match[5] or field),
             )
             yield Demand(name, argument, field, *options)
+        elif re.search(r"(?:Array|ndarray|Tensor), \W", said) and not said.startswith(CONTAINERS):
+            wanted = "wanted an annotation such as Float[Array, '... n d'] | None"
+            raise TypeError(f"{name} of {function.__qualname__}: {wanted}, got {said}")
 
 
 def _check_arrays(demands: Sequence[Demand], arrays: Sequence[Any]) -> dict[str, Any]:

@@ -115,13 +115,21 @@ def standardised(rng: np.random.Generator) -> Names:
     }  # fmt: skip
 
 
+def independent(rng: np.random.Generator) -> Names:
+    """Two numbers that know nothing of each other."""
+    first, second = ([*zip(softmax(row(rng, 3)), row(rng, 3), strict=True)] for _ in range(2))
+    cases = [(p * q, {"X": x, "Y": y}) for p, x in first for q, y in second]
+    return {"cases": cases, "X": 0, "Y": 0, "c": number(rng.normal())}
+
+
 def initialised(rng: np.random.Generator) -> Names:
     """Two columns of signs over √d_model, in all cases; x has mean square 1."""
     x, d = np.array([[1.0, -1.0, 1.0]]), 3
     entries = itertools.product((-1, 1), repeat=2 * d)
     tables = [np.array(one).reshape(d, 2) / d**0.5 for one in entries]
     cases = [(4.0**-d, {"q": x @ table, "W_Q": table}) for table in tables]
-    names = {"cases": cases, "x": x, "q": x, "W_Q": tables[0], "d_model": d, "i": 0, "j": 1}
+    first = {"x": x, "q": x @ tables[0], "W_Q": tables[0]}
+    names = {"cases": cases, "d_model": d, "i": 0, "j": 1} | first
     return names | {"sizes": {"m": d}}
 
 
@@ -272,7 +280,7 @@ def attention_layer(rng: np.random.Generator) -> Names:
         | gradients
         | {
             "O": A @ V, "dO": dO, "d_k": d_k, "G": X.T @ dS @ X / d_k**0.5, "softmax": softmax,
-            "i": 1, "m": 2, "c": 1, "sizes": {"i": n, "j": n, "c": d_v, "m": n}, "slack": 1e-6,
+            "i": 1, "m": 2, "c": 1, "sizes": {"i": n, "j": n, "c": d_v, "m": n},
         }
     )  # fmt: skip
 
@@ -289,7 +297,7 @@ def take_small_step(rng: np.random.Generator) -> Names:
         (name,) = [one for one in now if np.array_equal(now[one], square)]
         return change[name]
 
-    return names | {"\\eta": eta, "\\Delta": delta, "near": 1e-8, "slack": 1e-9}
+    return names | {"\\eta": eta, "\\Delta": delta, "near": 1e-8}
 
 
 def started(rng: np.random.Generator) -> Names:
@@ -423,17 +431,6 @@ def sinusoidal(rng: np.random.Generator) -> Names:
         "\\tilde q": lambda t: q @ forward(t), "\\tilde k": lambda u: k @ forward(u),
         "sizes": {"i": d // 2},
     }  # fmt: skip
-
-
-def turns(rng: np.random.Generator) -> Names:
-    """The fastest and the slowest hand that make a full turn."""
-    d, base, L = 8, 100.0, number(rng.uniform(7, 300))
-    angles = base ** (-2 * np.arange(4) / d) * L
-    names = {"d": d, "base": base, "L": L, "phrases": {"L / 2\\pi": L / (2 * np.pi)}}
-    return names | {"i": rng.choice(np.flatnonzero(angles >= 2 * np.pi)[[0, -1]])}
-
-
-# --- multi-head, score functions, transformer block
 
 
 def heads(rng: np.random.Generator) -> Names:
@@ -644,7 +641,19 @@ def embedded(rng: np.random.Generator) -> Names:
 
 
 def counted(rng: np.random.Generator) -> Names:
-    return {"d": 8, "n": 5}
+    x = row(rng, 1, 8)
+    names = {"\\hat x": x / np.sqrt((x**2).mean()), "g": row(rng, 1, 8), "sizes": {"c": 8}}
+    return names | {"d": 8, "n": 5}
+
+
+def grown(rng: np.random.Generator) -> Names:
+    cases = [(number(p), {"F": row(rng, 1, 8)}) for p in softmax(row(rng, 3))]
+    return counted(rng) | {"cases": cases, "x": row(rng, 1, 8), "F": 0, "g_1": None}
+
+
+def on_the_circle(rng: np.random.Generator) -> Names:
+    names = {"p": lambda t: np.array([[np.sin(t), np.cos(t)]]), "R_1": make_rotation(1)}
+    return names | {"t": 5, "u": 2, "d_k": 4}
 
 
 def nothing(rng: np.random.Generator) -> Names:
@@ -654,13 +663,14 @@ def nothing(rng: np.random.Generator) -> Names:
 NAMES: dict[str, dict[str, Draw]] = {
     "scaling": {
         "": scaling_page, "standardisation": standardised, "general": general,
+        "terms": standardised, "rules": independent,
         "layernorm": layer_normed, "initialisation": initialised,
         "within-a-row": lambda rng: scaling_page(rng) | {"q": coins(3, (-1, 1))[2]},
         "proof[0]": lambda rng: {"q": row(rng, 1, 2), "k": row(rng, 1, 2)},
     },
     "softmax": {
         "": cold, "why-exponentials": additive, "why-exponentials[1]": weighted,
-        "only-exponentials": only, "entropy-rises": rising, "result-gap": gap,
+        "only-exponentials": only, "entropy-rises": rising, "result-gap[0]": gap,
         "dominates-values": averaged, "jacobian-properties": spread,
         "saturation-measured": saturated, "lower-bound": balanced, "exercise-gibbs": gibbs,
     },
@@ -671,8 +681,9 @@ NAMES: dict[str, dict[str, Draw]] = {
         "mistake-no-projections": alike,
     },
     "positions": {
-        "": sinusoidal, "order-proof": divided, "base-derived": turns, "shift": angles_of,
-        "rope-pair": angles_of, "forced": orthogonal_steps,
+        "": sinusoidal, "order-proof": divided, "shift": angles_of,
+        "rope-pair": angles_of, "forced": orthogonal_steps, "saw": on_the_circle,
+        "saw-run": on_the_circle,
     },
     "multi-head": {
         "": heads, "two-relations": relations, "exact-difference": joined, "one-head": one_head,
@@ -687,6 +698,6 @@ NAMES: dict[str, dict[str, Draw]] = {
         "feed-forward": feed_forward, "collapse": feed_forward, "layer-norm": normed_safely,
         "layer-norm-properties[0]": normed_exactly, "layer-norm-properties[1]": normed_partly,
         "mistake-ddof": ddof, "post-pre": blocks, "bias": biased, "cost-counted": counted,
-        "network-shares": counted,
+        "network-shares": counted, "growth": grown,
     },
 }  # fmt: skip

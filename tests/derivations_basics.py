@@ -67,7 +67,7 @@ def in_columns(rng: np.random.Generator) -> Names:
 def hats(rng: np.random.Generator) -> Names:
     names = divided(rng)
     return names | {
-        **{f"\\hat {one}": names[one].T for one in ("Q", "K", "V", "X")},
+        **{f"\\hat {one}": names[one].T for one in "QKVXAO"},
         **{f"\\hat W_{one}": names[f"W_{one}"].T for one in "QKV"},
     }
 
@@ -154,7 +154,7 @@ BASICS: dict[str, dict[str, Draw]] = {
     "eight-steps": {
         "": one_layer, "sharper": lengthened, "first-weight": by_hand, "cost": counted,
         "versions-compared": move_weights, "loop": divided, "columns": hats, "columns-run": hats,
-        "one-column": in_columns,
+        "dictionary": hats, "one-column": in_columns,
     },
     "masking": {"": masked, "no-leak": causal},
     "attention-function": {"": attend_once, "shapes": in_batches, "dropout": thinned},

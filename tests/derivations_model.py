@@ -821,7 +821,7 @@ MODELS: dict[str, dict[str, Draw]] = {
         "rate": one_step_of_many,
     },
     "precision": {
-        "": rounded, "stuck": stuck, "dot": roundings, "result-dot": rounded_dot,
+        "": rounded, "stuck": stuck, "dot": roundings, "result-dot[0]": rounded_dot,
         "softmax": wrong_scores, "growth": both_move,
     },
 }  # fmt: skip

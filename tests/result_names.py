@@ -884,18 +884,13 @@ OTHERS: dict[str, Draw] = {
 """Boxes whose symbols stand for something simple, or for what they do in a derivation."""
 
 
-def find_draw(box: str) -> Draw | None:
-    """What draws the symbols of a box: of "softmax#result-gap" the function `softmax_gap`."""
-    return OTHERS.get(box) or globals().get(box.replace("#result-", "_").replace("-", "_"))
-
-
-def list_draws() -> set[Draw]:
-    """All of them: the public functions that take a generator, and no more."""
-    own = (one for name, one in globals().items() if not name.startswith("_"))
-    return {*OTHERS.values()} | {
-        one
-        for one in own
+def list_draws() -> dict[str, Draw]:
+    """What draws the symbols of a box, by page and name: `softmax_gap` for "softmax#result-gap"."""
+    return {
+        name: one
+        for name, one in globals().items()
         if inspect.isfunction(one)
         and one.__module__ == __name__
+        and not name.startswith("_")
         and [*inspect.signature(one).parameters] == ["rng"]
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
@@ -93,3 +94,24 @@ def test_forms_and_workflows_are_yaml(path: Path) -> None:
     assert isinstance(form, dict)
     ids = [field["id"] for field in form.get("body", ())]
     assert len(ids) == len(set(ids))
+
+
+def list_jobs() -> list[Any]:
+    """By name, with the permissions of the workflow where a job has none of its own."""
+    flows = {
+        path.stem: yaml.safe_load(read(str(path))) for path in ROOT.glob(".github/workflows/*")
+    }
+    return [
+        pytest.param({"permissions": flow["permissions"]} | job, id=f"{name}-{key}")
+        for name, flow in flows.items()
+        for key, job in flow["jobs"].items()
+    ]
+
+
+@pytest.mark.parametrize("job", list_jobs())
+def test_a_job_ends_is_pinned_and_writes_only_where_it_runs_nothing_of_ours(job: Any) -> None:
+    used = [step["uses"] for step in job["steps"] if "uses" in step]
+    assert job["timeout-minutes"] <= 90
+    assert [one for one in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", one)] == []
+    if "write" in job["permissions"].values():
+        assert not any("actions/checkout@" in one for one in used)

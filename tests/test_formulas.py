@@ -36,7 +36,7 @@ HINT = "see the docstring of attention_docs/site/render/mathfont.py: how the fon
         ("权重", "used in math mode"),
         (r"a \\ b", r"\\ stands outside of an environment"),
         (r"\cancel{x}", "not in MathML Core"),
-        (r"\begin{array}{lr} a & b \end{array}", "a table is aligned, cases or a matrix"),
+        (r"\begin{array}{lr} a & b \end{array}", "wanted a table of aligned, cases or a matrix"),
     ],
 )
 @pytest.mark.parametrize("display", [False, True])

@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from attention_docs.colours import read_palette
 from attention_docs.figures.share_card import compute_card_weights, draw_card
 from tests.conftest import ROOT
 
 FONTS = ROOT / "docs" / "assets" / "fonts" / "attention-math.woff2"
 WEIGHTS = [0.125, 0.0625, 0.6875, 0.125]
-YELLOW, GREEN, RED, PAPER = "f7d046", "63a66d", "c62828", "fbfaf5"
+COLOURS = read_palette("light")
+YELLOW, GREEN = COLOURS["role-weight-fill"], COLOURS["role-output-fill"]
+RED = COLOURS["role-query"]
 LEFT, PITCH, WIDE = 655, 140, 112  # of the words: first column, columns, width of a box
 
 
@@ -27,13 +30,13 @@ def pixels(weights: list[float]) -> np.ndarray:
 
 CARD = pixels(WEIGHTS)
 DARK = CARD.sum(axis=2) < 200  # ink: #23272d and what is nearly as dark
-DRAWN = (CARD - [0xFB, 0xFA, 0xF5] < -40).any(axis=2)  # all but paper and its squares
+PAPER = [*bytes.fromhex(COLOURS["figure-page"][1:])]
+DRAWN = (CARD - PAPER < -40).any(axis=2)  # all but paper and its squares
 
 
 def is_colour(colour: str, card: np.ndarray = CARD) -> np.ndarray:
     """Where the card has this very colour, as a table of true and false."""
-    wanted = [int(colour[i : i + 2], 16) for i in (0, 2, 4)]
-    return (np.abs(card - wanted) <= 2).all(axis=2)
+    return (np.abs(card - [*bytes.fromhex(colour[1:])]) <= 2).all(axis=2)
 
 
 def test_the_weights_are_those_of_the_second_saw() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import traceback
 import types
 import typing
@@ -18,7 +19,7 @@ import pytest
 import torch
 from jaxtyping import Bool, Float, Float64, Int
 
-from attention_docs.signatures import Array
+from attention_docs.signatures import Array, checked
 from tests.conftest import ROOT, report
 
 KINDS = {  # by the dtypes of an annotation: a right dtype, a wrong one, and what messages call it
@@ -224,6 +225,19 @@ def test_a_function_refuses_what_its_annotations_do_not_allow(name: str) -> None
         for changed, wanted in list_wrong(slots, right)
         if (got := find_refusal(function, right | changed)) != wanted
     )
+
+
+UNREADABLE = ("[Array, 'n d'] | float", "[Array, 'n+1 d']", "[Array, 'n ...']", "32[Array, 'n d']")
+
+
+@pytest.mark.parametrize("text", [*(f"Float{one}" for one in UNREADABLE), "None | Int[Array, 'n']"])
+def test_an_annotation_that_cannot_be_read_is_refused(text: str) -> None:
+    def function(query: Any) -> None:
+        pass
+
+    function.__annotations__["query"] = text
+    with pytest.raises(TypeError, match=re.escape(f"Float[Array, '... n d'] | None, got {text}")):
+        checked(function)
 
 
 def test_all_chapters_are_there() -> None:

@@ -79,6 +79,12 @@ PAGE = {
             "inline value {{ weights[0] }} failed: TypeError: floats are printed",
         ),
     },
+    "expanding": {
+        "group without entries": (
+            "## The weights", "<!-- works: films -->\n\n## The weights", 12,
+            "works: wanted one of papers, lectures, documentation, got",
+        ),
+    },
     "rendering": {
         "typed decimal": (
             "{{ weights[0]:.4f }}, [", "0.0635, [", 18,

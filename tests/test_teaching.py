@@ -220,7 +220,7 @@ def test_a_plan_is_a_table(expand: Callable[..., str]) -> None:
         ("beliefs", ('"page#here"\nref', '"page#out-x"\nref'), 'wrong: .* has no block "x"'),
         ("beliefs", ('"page#here"\nref', '"none#here"\nref'), "wrong: there is no page none"),
         ("chapters", ("", ""), "there is no entry with chapter page"),
-        ("month", ("", ""), "no entry of docs/teaching.toml is in plan month"),
+        ("month", ("", ""), 'plan of docs/teaching.toml: wanted one of .*lecture.*, got "month"'),
     ],
 )
 def test_a_fault_names_its_entry(

@@ -14,7 +14,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -237,8 +237,13 @@ class Reader:
         return self.symbol()
 
     def function(self, function: Any) -> Meaning:
+        """A function of what follows; in \\sin^2 t the exponent is that of the value."""
+        power: Meaning = lambda names: 1  # noqa: E731
+        if self.next == "^":
+            self.take()
+            power = self.inner()
         argument = self.factor()
-        return lambda names: function(argument(names))
+        return lambda names: function(argument(names)) ** power(names)
 
     def spelled(self) -> Meaning:
         """A name of several letters, or what braces hold together."""
@@ -304,7 +309,10 @@ class Reader:
         return self.inner()
 
     def root(self) -> Meaning:
+        degree = Reader(self.bracketed()[0], self.known).whole() if self.next == "[" else None
         inside = self.inner()
+        if degree:
+            return lambda names: inside(names) ** (1 / degree(names))
         return lambda names: math.sqrt(inside(names))
 
     def braced(self) -> Meaning:
@@ -378,7 +386,7 @@ class Reader:
             inside = self.term()
 
         def meaning(names: Names) -> Any:
-            if CASES not in names:
+            if not names.get(CASES):
                 raise UnknownError("no cases")
             alike = [
                 (p, case)
@@ -720,48 +728,56 @@ def is_satisfied(relation: str, a: Any, b: Any, near: float) -> bool:
             return bool((a >= b - slack).all())
 
 
-def check_display(display: str, names: Names) -> tuple[list[tuple[str, bool]], list[str]]:
-    """Each line with a relation and whether it could be computed; and what does not hold."""
-    could: list[tuple[str, bool]] = []
-    wrong: list[str] = []
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.ndarray | np.number)
+
+
+class Statement(NamedTuple):
+    """What a statement says: each side with the relation before it, and what each side comes to,
+    which is None where it cannot be computed."""
+
+    sides: list[tuple[str, list[str]]]
+    values: list[Any]
+    near: float
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join([relation, *side]).strip() for relation, side in self.sides)
+
+    @property
+    def relations(self) -> list[str]:
+        return [relation for relation, _ in self.sides[1:]]
+
+    def holds(self) -> bool:
+        """Whether all of it is computed, and holds."""
+        return all(one is not None for one in self.values) and all(self.compare())
+
+    def compare(self) -> list[bool]:
+        """Whether the relation between two sides holds, for those that are computed."""
+        found, value = [], self.values[0]
+        for relation, other in zip(self.relations, self.values[1:], strict=True):
+            if other is None and relation == "=":
+                continue  # equal to it, as far as anybody can tell
+            if value is not None and other is not None:
+                found.append(is_satisfied(relation, value, other, self.near))
+            value = other
+        return found
+
+
+def read_statements(tex: str, names: Names) -> Iterator[Statement]:
+    """The statements of a formula line by line; a line may begin with a relation."""
     before: Any = None
-    worth = iter(names.get(WORTH, ()))
-    for number, line in enumerate(split_lines(display)):
-        if LINES in names:
-            names = names | names[LINES][number]
-        if not any(len(split_sides(chain)) > 1 for chain in split_chains(line)):
-            for chain in (split_sides(one)[0][1] for one in split_chains(line)):
-                if not chain or chain[-1] == ":":  # what stands behind it
-                    continue
-                before = compute_side(chain, names)
-                stands_for = next(worth, None)
-                if stands_for is None:
-                    continue
-                could.append((" ".join(chain), before is not None))
-                if before is not None and not is_satisfied("=", before, stands_for, 0):
-                    wrong.append(f"{' '.join(chain)}: {before}, and is worth {stands_for}")
-            continue
-        known = False
+    for number, line in enumerate(split_lines(tex)):
+        if of_lines := names.get(LINES):
+            names = names | of_lines[number]
         for chain in split_chains(line):
-            parts = split_sides(chain)
-            values = [compute_side(tokens, names) if tokens else before for _, tokens in parts]
-            for n in range(1, len(parts)):
-                if values[n] is None and parts[n][0] == "=":
-                    values[n] = values[n - 1]  # equal to it, as far as anybody can tell
-                    continue
-                if values[n - 1] is None or values[n] is None:
-                    continue
-                known = True
-                if not is_satisfied(parts[n][0], values[n - 1], values[n], names.get("near", 1e-2)):
-                    sides_text = [" ".join(tokens) or "the line before" for _, tokens in parts]
-                    wrong.append(
-                        f"{sides_text[n - 1]} {parts[n][0]} {sides_text[n]}: "
-                        f"{values[n - 1]}, {values[n]}"
-                    )
-            if len(parts) > 1:
-                before = values[-1]
-        could.append((" ".join(line), known))
-    return could, wrong
+            if not chain or chain[-1] == ":":  # what it is about stands behind it
+                continue
+            sides = split_sides(chain)
+            values = [compute_side(side, names) if side else before for _, side in sides]
+            values = [value if is_number(value) else None for value in values]
+            yield Statement(sides, values, names.get("near", 1e-2))
+            before = values[-1]
 
 
 def compute_side(tokens: list[str], names: Names) -> Any:
@@ -772,7 +788,7 @@ def compute_side(tokens: list[str], names: Names) -> Any:
         return None
     try:
         return meaning(names)
-    except (UnknownError, LookupError, TypeError, AttributeError, ArithmeticError):
+    except (UnknownError, LookupError, TypeError, AttributeError, ArithmeticError, StopIteration):
         return None
     except ValueError:  # of NumPy
         return math.nan

@@ -198,7 +198,9 @@ class Build(Content):
         try:
             part = expand_request(request, self.chapters[lang], page.slug)
         except Failure as failure:
-            self.failures.append(failure)
+            own = failure.path or page.path  # else the fault is that of the comment
+            line = failure.line if failure.path else request.line
+            self.failures.append(Failure(own, line, failure.message))
             return None
         # With what runs another time it may be another.
         if not self.executor.failed and request.kind not in NAVIGATED:

@@ -160,9 +160,11 @@ def export_site(build: Build, folder: Path) -> list[Failure]:
     """Write a project for every language, unless something is wrong with a page."""
     try:
         prose = partial(_render_formulas, Renderer())
-        texts = {page.path: _export_page(build, page, prose) for page in build.all}
+        texts = {}
+        for page in build.all:
+            texts[page.path] = _export_page(build, page, prose)
     except ValueError as error:  # of a formula
-        return [Failure("docs", 1, f"formula: {error}")]
+        return [Failure(page.path, 1, f"formula: {error}")]
     if build.failures:
         return build.failures
     for lang, pages in build.pages.items():

@@ -80,8 +80,8 @@ def _tidy(goals: str) -> str:
 
 
 def pack(steps: Steps) -> str:
-    """As a file: every line of a goal once in each chapter, and the goals as numbers of lines."""
-    packed = {}
+    """As a file with a line for each proof, its goals as numbers of their chapter's lines."""
+    rows = []
     for chapter, proofs in steps.items():
         numbers: dict[str, int] = {}
         kept = {
@@ -91,9 +91,13 @@ def pack(steps: Steps) -> str:
             ]
             for name, proof in proofs.items()
         }
-        packed[chapter] = {"lines": list(numbers), "proofs": kept}
-    text = json.dumps(packed, ensure_ascii=False, separators=(",", ":"))
-    return text.replace('],["', '],\n["').replace('","', '",\n"') + "\n"  # for a review
+        named = ",\n".join(f"{_write(name)}:{_write(proof)}" for name, proof in kept.items())
+        rows.append(f'{_write(chapter)}:{{"lines":{_write(list(numbers))},"proofs":{{\n{named}}}}}')
+    return "{" + ",\n".join(rows) + "}\n"
+
+
+def _write(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def unpack(text: str) -> Steps:

@@ -24,6 +24,20 @@ def find_cache_folder(root: Path) -> Path:
     return Path(os.environ.get("ATTENTION_DOCS_CACHE", root / ".cache"))
 
 
+def has_hash(path: Path, digest: str) -> bool:
+    """Whether a file has this SHA-256; a note beside it spares asking until the file changes."""
+    if not path.is_file():
+        return False
+    status, note = path.stat(), path.with_name(f"{path.name}.verified")
+    seen = f"{digest} {status.st_size} {status.st_mtime_ns}"
+    if note.is_file() and note.read_text("utf-8") == seen:
+        return True
+    if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+        return False
+    note.write_text(seen, "utf-8")
+    return True
+
+
 class Store:
     """A folder of records, one JSON file each, named by its key."""
 

@@ -86,7 +86,8 @@ def find_theme_asset(theme: Theme, pattern: str) -> str:
     """A file of the theme whose name holds a hash, by a pattern; exactly one has it."""
     found = {path.relative_to(one) for one in theme.dirs for path in Path(one).glob(pattern)}
     if len(found) != 1:
-        raise BuildError(f"the theme has one file {pattern}, got {len(found)}")
+        names = ", ".join(sorted(map(str, found))) or "none"
+        raise BuildError(f"wanted one file {pattern} in the theme, got {names}")
     return found.pop().as_posix()
 
 

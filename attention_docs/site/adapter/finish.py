@@ -80,7 +80,8 @@ def _publish(state: BuildState, pages: list[site.FinishedPage]) -> None:
     """Put the whole new site in place of the old one, unless a page is missing."""
     place, target = state.place, state.build.target
     lost = place.find_missing(f"{one.published.url}index.html" for one in pages)
-    state.stop_on(Failure(f"site/{name}", 1, "was made and is not there") for name in lost)
+    message = "wanted the page that was written, got no file"
+    state.stop_on(Failure(f"site/{name}", 1, message) for name in lost)
     if target.live:
         live_pages.list_for_offline(place.stage)
     wheel.write_wheel(state.build.root, place.stage, state.page_cache.store)

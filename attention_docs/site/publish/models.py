@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attention_docs import data
+from attention_docs.site.store import find_cache_folder, has_hash
 
 SILENT, LIMIT = 10, 600  # seconds
 Source = Callable[[], bytes]
@@ -78,11 +79,8 @@ def find_folder(cache: Path) -> Path:
 
 def is_missing(cache: Path, *files: ModelFile) -> bool:
     """Whether one of the files is not there or not what it should be; SmolLM2 if none is named."""
-    paths = [(find_folder(cache) / file.path, file.sha256) for file in files or (SMOLLM2,)]
-    return any(
-        not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != wanted
-        for path, wanted in paths
-    )
+    wanted = files or (SMOLLM2,)
+    return not all(has_hash(find_folder(cache) / file.path, file.sha256) for file in wanted)
 
 
 def fetch_missing(
@@ -135,6 +133,4 @@ def main(cache: Path) -> int:
 
 
 if __name__ == "__main__":
-    from attention_docs.site.store import find_cache_folder
-
     sys.exit(main(find_cache_folder(Path.cwd())))

@@ -28,6 +28,7 @@ from functools import partial
 from pathlib import Path
 
 from attention_docs.site.publish import bytecode
+from attention_docs.site.store import find_cache_folder, has_hash
 
 RELEASE = "https://cdn.jsdelivr.net/pyodide/v314.0.3/full/"
 NPM_PACKAGE = "pyodide@314.0.3"
@@ -91,12 +92,8 @@ def _make_expression(module: str) -> str:
 
 def find_missing(cache: Path) -> list[str]:
     """Which files are not there, or are not what they should be."""
-    return [
-        name
-        for name, digest in FILES.items()
-        if not (path := find_folder(cache) / name).is_file()
-        or hashlib.sha256(path.read_bytes()).hexdigest() != digest
-    ]
+    folder = find_folder(cache)
+    return [name for name, digest in FILES.items() if not has_hash(folder / name, digest)]
 
 
 def fetch_missing(
@@ -219,6 +216,4 @@ def main(cache: Path) -> int:
 
 
 if __name__ == "__main__":
-    from attention_docs.site.store import find_cache_folder
-
     sys.exit(main(find_cache_folder(Path.cwd())))

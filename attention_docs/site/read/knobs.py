@@ -70,7 +70,8 @@ def extract_knobs(code: str) -> tuple[str, tuple[Knob, ...]]:
         found.append(_parse_knob(code, line, rest))
     shown = _find_names_shown(ast.parse(code))
     if idle := [knob.name for knob in found if knob.name not in shown]:
-        raise ValueError(f"nothing that the block shows depends on the knob {', '.join(idle)}")
+        wanted = f"wanted an output that depends on the knob {', '.join(idle)}"
+        raise ValueError(f"{wanted}, got one of {', '.join(sorted(shown)) or 'no name'}")
     return "\n".join(lines), tuple(found)
 
 

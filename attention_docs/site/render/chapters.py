@@ -88,6 +88,14 @@ class Chapters:
             self.lists[name] = entries
         return self.lists[name]
 
+    def select_records(self, name: str, field: str, value: str) -> list[Record]:
+        """The entries of `docs/<name>.toml` that have this value; none has a fault."""
+        records = [one for one in self.read_records(name) if field in one]
+        if found := [one for one in records if one[field] == value]:
+            return found
+        known = ", ".join(dict.fromkeys(one[field] for one in records))
+        raise Failure("", 1, f'{field} of docs/{name}.toml: wanted one of {known}, got "{value}"')
+
     def translate_field(self, name: str, entry: Record, field: str = "") -> str:
         """A field of an entry of `docs/<name>.toml` in the language of the pages."""
         key = f"{field}_{self.lang}" if field else self.lang

@@ -123,7 +123,7 @@ def _select_pages(chapters: Chapters) -> list[tuple[str, Page]]:
 def render_works(kind: str, chapters: Chapters) -> str:
     """The works of one kind, the oldest first."""
     if kind not in KINDS:
-        raise Failure("docs", 1, f'works: wanted one of {", ".join(KINDS)}, got "{kind}"')
+        raise Failure("", 1, f'works: wanted one of {", ".join(KINDS)}, got "{kind}"')
     found = [
         (work, key) for key, work in collect_works(chapters).items() if classify_work(key) == kind
     ]

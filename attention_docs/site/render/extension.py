@@ -31,7 +31,7 @@ from attention_docs.site.render import (
     inventory,
     mathml,
     mistakes,
-    proof_steps,
+    proof_text,
     recall,
 )
 from attention_docs.site.render.assembled_page import MARK, AssembledPage
@@ -173,7 +173,7 @@ class PageTreeprocessor(Treeprocessor):
                 assembled.links.notation,
             )
         boxes.group_folds(root, assembled)
-        proof_steps.lay_out_steps(root, assembled, self.md)
+        proof_text.lay_out_steps(root, assembled, self.md)
         recall.introduce_cards(root, assembled)
         held = (element for element in root.iter() if _is_formula(element))
         self.site.formulas.render_all(_read_formula(element, assembled)[1:] for element in held)
@@ -221,7 +221,7 @@ class PageTreeprocessor(Treeprocessor):
         _add_text(element, texts[0], explained)
         for child, tail in zip(children, texts[1:], strict=True):
             child.tail = None
-            if child.get("class") == proof_steps.LINES:
+            if child.get("class") == proof_text.LINES:
                 self.add_proof_lines(element, child, assembled)
             elif _is_formula(child):
                 held = derivations.TAIL.match(tail or "")

@@ -183,7 +183,8 @@ def _simplify_table(table: Element, gaps: list[float | None]) -> None:
     elif cells == {None}:
         table.attrib.pop("class", None)
     else:
-        raise ValueError("a table is aligned, cases or a matrix")
+        got = ", ".join(sorted(map(str, cells)))
+        raise ValueError(f"wanted a table of aligned, cases or a matrix, got cells of {got}")
     for row, gap in zip(table, [*gaps, None], strict=False):
         if gap:
             row.set("style", f"--gap:{gap / 10:g}em")  # TeX's points are those of 10 pt type

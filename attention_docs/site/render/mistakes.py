@@ -35,11 +35,8 @@ SIGNED = re.compile(
 
 def render_gallery(group: str, chapters: Chapters) -> str:
     """The mistakes of one group: why, wrong and right code with outputs, what catches it."""
-    entries = [entry for entry in chapters.read_records("mistakes") if entry["group"] == group]
-    if not entries:
-        raise Failure("docs/mistakes.toml", 1, f'no entry has the group "{group}"')
     shown = []
-    for entry in entries:
+    for entry in chapters.select_records("mistakes", "group", group):
         try:
             shown.append(_render_mistake(entry, chapters))
         except Failure as failure:

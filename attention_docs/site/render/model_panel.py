@@ -23,8 +23,9 @@ SHARED = (
 def offer_panel(view: str, chapters: Chapters) -> str:
     """What stands there without a script, or that the model is missing, as Markdown."""
     words = chapters.locale["site"]
-    if view not in words["model"]:
-        raise Failure("", 1, f'there is no panel "{view}" of the model')
+    views = [name for name, one in words["model"].items() if not isinstance(one, str)]
+    if view not in views:
+        raise Failure("", 1, f'model: wanted one of {", ".join(views)}, got "{view}"')
     if not chapters.offers_model:
         return f"{words['next']['missing']}"
     return f"{words['model']['script']}\n{{ .{MARK} }}"

@@ -12,7 +12,7 @@ def make_cards(name: str, chapters: Chapters) -> str:
     """A part of the navigation as a heading and a card for each page, in their order."""
     parts = chapters.navigation.ids
     if name not in parts:
-        raise Failure("mkdocs.yml", 1, f'cards: wanted one of {", ".join(parts)}, got "{name}"')
+        raise Failure("", 1, f'cards: wanted one of {", ".join(parts)}, got "{name}"')
     part, numbers = parts[name], chapters.navigation.chapters
     lines = [f"### {name_part(part.title, chapters)} {{ #{name} }}", ""]
     for slug in part.slugs:
@@ -33,7 +33,7 @@ def list_prerequisites(slug: str, chapters: Chapters) -> str:
         for one in original.builds_on
     ]
     if not links:
-        raise Failure(original.path, 1, "asks for what it builds on, and has no builds_on")
+        raise Failure(original.path, 1, "front matter: wanted builds_on: [chapter], got none")
     said: str = chapters.locale["site"]["chapter"]["builds_on"]
     return said.format(" · ".join(links))  # titles hold commas
 

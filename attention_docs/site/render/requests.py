@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from attention_docs.site.read.pieces import Request
 from attention_docs.site.render import (
+    answered_questions,
     boxes,
     citations,
     editions,
@@ -27,8 +28,7 @@ from attention_docs.site.render import (
     navigation,
     next_token,
     notes,
-    proof_steps,
-    questions,
+    proof_text,
     recall,
     sentence,
     teaching,
@@ -59,7 +59,7 @@ def expand_request(request: Request, chapters: Chapters, slug: str = "") -> str 
         case "notes":
             return notes.render_notes(chapters)
         case "questions":
-            return questions.render_questions(request.name, chapters)
+            return answered_questions.render_questions(request.name, chapters)
         case "editions":
             return editions.render_editions(chapters)
         case "teaching":
@@ -69,9 +69,9 @@ def expand_request(request: Request, chapters: Chapters, slug: str = "") -> str 
         case "cards":
             return navigation.make_cards(request.name, chapters)
         case "coq":
-            return proof_steps.offer_lines(slug, request.name, chapters)
+            return proof_text.offer_lines(slug, request.name, chapters)
         case "proofs":
-            return proof_steps.render_proofs(chapters)
+            return proof_text.render_proofs(chapters)
         case "builds-on":
             return navigation.list_prerequisites(slug, chapters)
         case "sentence":

@@ -51,9 +51,7 @@ def _list_entries(key: str, chapters: Chapters) -> list[Record]:
 
 def _render_plan(name: str, chapters: Chapters) -> str:
     words = chapters.locale["site"]["teaching"]
-    entries = [one for one in _list_entries("plan", chapters) if one["plan"] == name]
-    if not entries:
-        raise Failure("docs", 1, f"teaching: no entry of docs/teaching.toml is in plan {name}")
+    entries = chapters.select_records(NAME, "plan", name)
     if name == LECTURE and (total := sum(one["minutes"] for one in entries)) != LECTURE_MINUTES:
         raise Failure(f"docs/{NAME}.toml", 1, f"{name}: wanted {LECTURE_MINUTES}, got {total}")
     first = words["planned" if name == LECTURE else "when"]

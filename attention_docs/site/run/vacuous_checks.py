@@ -43,7 +43,8 @@ def refuse_vacuous_check(statement: str, holds: bool) -> None:
         for text, (name, value) in operands.items()
         if not any(
             _fails(code, split.names | {name: moved})
-            for moved in _move(value, [v for n, v in operands.values() if n != name], differs)
+            for moved in [*_move_within(text, split.names)]
+            or _move(value, [v for n, v in operands.values() if n != name], differs)
         )
     ]
     if stuck or not operands:
@@ -158,6 +159,22 @@ def _fails(code: CodeType, names: Names) -> bool:
     with contextlib.suppress(Exception):
         return not eval(code, names)
     return False
+
+
+def _move_within(text: str, names: Names) -> Iterator[Any]:
+    """What an operand comes to that compares, or loops, if a name in it is moved."""
+    tree = ast.parse(text, mode="eval")
+    if any(
+        isinstance(node, ast.Compare | ast.comprehension | ast.Lambda) for node in ast.walk(tree)
+    ):
+        code = compile(tree, "<check>", "eval")
+        found = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+        bound = {node.id for node in found if isinstance(node.ctx, ast.Store)}
+        for name in ({node.id for node in found} - bound) & {*names}:
+            for moved in _move(names[name]):
+                with contextlib.suppress(Exception):
+                    value = eval(code, names | {name: moved})
+                    yield list(value) if isinstance(value, GeneratorType) else value
 
 
 def _move(value: Any, others: Iterable[Any] = (), differs: bool = False) -> Iterator[Any]:

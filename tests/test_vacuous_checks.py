@@ -8,7 +8,7 @@ import pytest
 
 from attention_docs.running.block import BlockRunner
 from attention_docs.running.result import Code
-from attention_docs.site.run.checks import refuse_vacuous_check
+from attention_docs.site.run.vacuous_checks import refuse_vacuous_check
 
 LISTING = """import numpy as np
 import torch
@@ -31,7 +31,7 @@ HONEST = [
     *("gap < 1e-12", "1e-12 > gap", "np.abs(a - b).max() < 1e-12", "agree(a, b)", "same"),
     *("not agree(a, c)", "np.abs(a - c).max() > 0.5", "costs.max() < best", "flags.all()"),
     *("[1, 2] == numbers", "sorted(numbers) == numbers", "numbers[0] < numbers[1]"),
-    *("all(agree(x, x + 0) for x in (a, b))", "torch.allclose(t, torch.ones(2))"),
+    *("all(agree(a, x) for x in (b, b))", "torch.allclose(t, torch.ones(2))"),
     *(
         "np.linalg.matrix_rank(c - a) == 1",
         "agree(a, b) and gap < 1e-12",
@@ -42,6 +42,8 @@ VACUOUS = [
     *("True", "always", "gap == gap", "1e3 > gap", "gap < 1000", "not gap > 1e3", "gap >= 0"),
     *("round(gap, 2) == 0", "np.abs(a - b).min() < 1e-12", "near", "np.isclose(a, b).any()"),
     *("np.allclose(a, a)", "np.abs(a - a).max() < 1e-12", "np.allclose(a, b, atol=10)"),
+    *("all(abs(x) < 1e3 for x in [gap])", "max(abs(x - x).max() for x in (a, b)) < 1e-12"),
+    *("all(agree(x, x) for x in (a, b))", "[gap < 1e3][0]", "(lambda x: x < 1e3)(gap)"),
     *("agree(a, a)", "a.shape == a.shape", "len(a) > 0", "all([])", "np.abs(a - b).mean() < 1"),
 ]
 

@@ -10,9 +10,7 @@ from attention_docs.site.render.citations import REPORT
 def render_questions(group: str, chapters: Chapters) -> str:
     """The questions of a group, with the headings that answer them and where they were asked."""
     locale = chapters.locale["site"]["questions"]
-    entries = [one for one in chapters.read_records("questions") if one["group"] == group]
-    if not entries:
-        raise Failure("docs", 1, f"questions: no entry of docs/questions.toml is in group {group}")
+    entries = chapters.select_records("questions", "group", group)
     marks = chapters.locale["site"]["marks"]
     rows = [f"| {locale['question']} | {locale['answer']} |", "|---|---|"]
     for entry in entries:

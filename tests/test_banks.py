@@ -47,6 +47,8 @@ ORDER = {
 HTML = {"questiontext", "generalfeedback", "hint", "feedback", "graderinfo", "responsetemplate"}
 HTML |= {"info", "correctfeedback", "partiallycorrectfeedback", "incorrectfeedback"}
 FRACTIONS = {100, 50, 33.33333, 25, 20, 0, -50}
+GUESSES = re.compile(r"^/+ guess \| (.*)\n    id: (.*)\n((?:    .*\n)*)\n(.*?)^- \[", re.M | re.S)
+LANGUAGE_OF = {"zh-hant": "zh"}  # the sources of what is converted
 GAP = re.compile(r"\{1:NUMERICAL:=(-?[\d.e-]+):([\d.e-]+)\}")
 
 
@@ -142,7 +144,9 @@ def test_numbers_and_their_mistakes_are_those_of_the_page(lang: str, slug: str, 
             flat = [x for row in wanted for x in (row if isinstance(row, list) else [row])]
             assert [float(value) for value, _ in gaps] == flat
             assert len(gaps) == read_html(question, "questiontext").count("NUMERICAL")
-            assert len(re.findall("<li>", read_html(question, "generalfeedback"))) >= len(traps)
+            said = read_html(question, "generalfeedback")
+            later = {repr(one) for one in list_later(fields, name)}
+            assert len(re.findall("<li>", said)) >= len([x for x in traps if repr(x) not in later])
             continue
         right, *wrong = question.findall("answer")
         assert float(right.findtext("text")) == wanted
@@ -152,6 +156,70 @@ def test_numbers_and_their_mistakes_are_those_of_the_page(lang: str, slug: str, 
         assert abs(wanted - float(f"{wanted:.3g}")) <= slack or float(wanted).is_integer() or traps
         assert not [one for one in traps if abs(one - wanted) < slack]
         assert slack <= 0.06 * abs(wanted)
+
+
+def list_later(fields: list[tuple[str, Any, list[Any]]], name: str) -> list[Any]:
+    """What later fields of the same exercise want."""
+    box, number = name.rsplit("-", 1)
+    return [
+        wanted
+        for other, wanted, _ in fields
+        if other.rsplit("-", 1)[0] == box and int(other.rsplit("-", 1)[1]) > int(number)
+    ]
+
+
+@pytest.mark.parametrize("lang", BUILT)
+@pytest.mark.parametrize("slug", CHAPTERS)
+def test_a_question_gives_no_later_one_away(lang: str, slug: str, site: Path) -> None:
+    """Only the last question of an exercise has the worked answer; mistakes that answer a later
+    question are told to nobody else.
+    """
+    fields = [*find_fields(site, lang, slug)]
+    questions = list_questions(site, lang, slug)
+    boxes = Counter(re.sub(r"-\d+$", "", name) for name in questions if f"{slug}-exercise-" in name)
+    for box, number in boxes.items():
+        *before, last = [
+            read_html(questions[f"{box}-{n + 1}"], "generalfeedback") for n in range(number)
+        ]
+        said = {re.sub("<p>[^<]*</p><ul>.*", "", one, flags=re.S) for one in before}
+        assert len(said) == (number > 1)
+        assert all(len(one) < 100 < len(last) for one in said)
+    for name, wanted, _ in fields:
+        told = re.findall(
+            r"<li>([^:]*): ", read_html(questions[f"{slug}-{name}"], "generalfeedback")
+        )
+        listed = [json.loads(one) for one in told if one.startswith("[")]
+        for later in list_later(fields, name) if isinstance(wanted, list) else ():
+            rounded = (
+                [round(x, 3) for x in later]
+                if isinstance(later, list) and not isinstance(later[0], list)
+                else None
+            )
+            assert rounded not in [[round(x, 3) for x in one] for one in listed]
+
+
+@pytest.mark.parametrize("lang", BUILT)
+@pytest.mark.parametrize("slug", CHAPTERS)
+def test_a_guess_holds_what_is_known_before_it(lang: str, slug: str, site: Path) -> None:
+    """Its premise stands in both banks, and nowhere on the page."""
+    source = LANGUAGE_OF.get(lang, lang)
+    text = (ROOT / "docs" / source / f"{slug}.md").read_text("utf-8")
+    folder = "" if lang == "en" else lang
+    article = parse_html(site / folder / slug / "index.html").find(".//article")
+    shown = re.sub(r"\s+", "", article.text_content())
+    items = read_items(site, lang, slug)
+    for _, name, options, premise in GUESSES.findall(text):
+        question = list_questions(site, lang, slug)[f"{slug}-{name}"]
+        in_qti = items[f"{slug}-{name}"].findtext(f"{QTI}presentation/{QTI}material/{QTI}mattext")
+        for said in (read_html(question, "questiontext"), in_qti):
+            known = said.count("<p>") - 2  # the question, and where it comes from
+            assert known == (0 if "premise: none" in options else premise.strip().count("\n\n") + 1)
+        words = re.split(r"\$[^$]*\$|[*`“”‘’\"']|[\[\]]|\{\{.*?\}\}", premise)
+        longest = re.sub(r"\s+", "", max(words, key=len))
+        if lang == source and "premise: none" not in options:
+            assert longest in re.sub(r"\s+|<[^>]*>", "", read_html(question, "questiontext"))
+            assert longest not in shown
+    assert "data-premise" not in lxml.etree.tostring(article, encoding="unicode")
 
 
 @pytest.mark.parametrize("lang", BUILT)

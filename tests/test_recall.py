@@ -296,8 +296,9 @@ def test_without_a_script_the_cards_are_a_list(visit: Visit) -> None:
 
 # --- guesses
 
-GUESS = """<div><div class="guess" id="g"><p class="guess-question">Guess first: up?</p><ul>
-<li>[ ] down</li><li>[x] up, <em>of course</em></li><li>[ ] on</li></ul>
+GUESS = """<div><div class="guess" id="g" data-premise="">
+<p class="guess-question">Guess first: up?</p><p>It starts at 1.</p>
+<ul><li>[ ] down</li><li>[x] up, <em>of course</em></li><li>[ ] on</li></ul>
 <p>It grows.</p></div></div>"""
 WORDS = {"commit": "I guess", "answer": "Answer"}
 
@@ -312,6 +313,26 @@ def test_a_guess_becomes_a_choice_with_a_folded_reason() -> None:
     right, why = fold[1]
     assert tostring(right, encoding="unicode") == '<p class="right">up, <em>of course</em></p>'
     assert why.text == "It grows."
+    assert "It starts" not in tostring(root, encoding="unicode")  # the page has said it before
+    assert "data-premise" not in tostring(root, encoding="unicode")
+
+
+@pytest.mark.parametrize(
+    ("premise", "option", "is_fault"),
+    [
+        ("<p>It starts at 1.</p>", "", False),
+        ("", "none", False),
+        ("", "", True),
+        ("<p>It starts at 1.</p>", "none", True),
+    ],
+)
+def test_a_guess_has_a_premise_or_says_that_it_needs_none(
+    premise: str, option: str, is_fault: bool
+) -> None:
+    source = GUESS.replace("<p>It starts at 1.</p>", premise)
+    source = source.replace('premise=""', f'premise="{option}"')
+    found = [*lay_out_guesses(fromstring(source), WORDS, "page")]
+    assert [one[:21] for one in found] == ["guess: wanted what is"] * is_fault
 
 
 @pytest.mark.parametrize(

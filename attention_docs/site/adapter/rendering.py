@@ -174,7 +174,7 @@ def _describe_script(state: BuildState, published: PublishedPage) -> dict[str, A
             name: words["exercises"][name]
             for name in ("export", "import", "erase", "unstored", "foreign")
         }
-        found["review"] = {**words["review"], **kept}
+        found["review"] = {**words["review"], **kept, "statement": dict(words["statement"])}
     if state.build.target.live and published.page.blocks:
         folder = make_relative(f"{live_pages.FOLDER}/", published.url)
         page = make_relative(live_pages.make_path(published.page), published.url)

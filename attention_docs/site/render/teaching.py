@@ -149,6 +149,8 @@ def _render_chapter(slug: str, chapters: Chapters) -> str:
     before = comma.join(f"[{chapters.numbered[one]}]({one}.md)" for one in original.builds_on)
     rows = {
         "objective": _find_objective(page.passages),
+        "answers": "<br>".join(one.title for one in page.passages if one.kind == "recall"),
+        "results": _list_results(slug, chapters),
         "before": before or words["nothing"],
         "needs": mathematics or words["nothing"],
         "reading": minutes,
@@ -170,6 +172,12 @@ def _find_objective(passages: Iterable[Passage]) -> str:
     short = next((one for one in passages if one.id == "short"), None)
     text = short.text.strip().split("\n\n")[0] if short else ""
     return "" if "{{" in text else text.replace("\n", " ")
+
+
+def _list_results(slug: str, chapters: Chapters) -> str:
+    """What a chapter proves or measures."""
+    boxes = (one for one in chapters.find_page(slug).passages if one.kind == "result")
+    return "<br>".join(link_place(f"{slug}#{one.id}", chapters) for one in boxes)
 
 
 def _list_exercises(slug: str, kinds: tuple[str, ...], chapters: Chapters) -> str:

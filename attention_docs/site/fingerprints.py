@@ -59,6 +59,7 @@ class Fingerprints:
             *(str(target.minilm), str(target.smollm2)),
             json.dumps(self.content.moved.get(page.slug, {})),
             "zip" if offers_archive else "",
+            "book" if page.slug in self.content.numbered and not target.served else "",
             str(read_palette("light")) if page.blocks else "",  # of figures in its notebook
         )
 

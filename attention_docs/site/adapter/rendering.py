@@ -281,7 +281,8 @@ def _make_copies(state: BuildState, known: PageState) -> dict[str, str]:
             asked = make_notebook(assembled, published, build.catalogue, answers=False)
             found |= {published.notebook: asked, published.answers: whole}
     if published.bank:
-        questions = [*list_questions(assembled, published, build.catalogue)]
+        store = state.page_cache.store
+        questions = [*list_questions(assembled, published, build.catalogue, store)]
         number = build.numbered.get(known.source.slug, 0)
         chapter = f"{number:02d} {known.source.title}"
         site = published.site_name

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from markdown import Markdown
@@ -22,13 +22,16 @@ from attention_docs.site.publish.markdown import (
     render_result,
     split_parts,
 )
+from attention_docs.site.publish.variants import vary
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.pieces import Box, End
+from attention_docs.site.read.variants import Variant
 from attention_docs.site.render.assembled_page import AssembledPage
 from attention_docs.site.render.judged import Ask, Number, list_asks
 from attention_docs.site.render.recall import read_cards
+from attention_docs.site.store import Store
 
-KINDS = ("exercise", "guess", "recall")
+KINDS = ("exercise", "guess", "recall", "variant")
 Parts = dict[str, dict[str, list[list[tuple[str, object]]]]]
 """Of each exercise by its id: its own lines under "", and those of each box in it by kind."""
 OWN_LINK = re.compile(r'<a href="(?!https?:)[^"]*"[^>]*>(.*?)</a>', re.S)
@@ -41,7 +44,7 @@ class Question:
 
     Attributes:
         name: its id, the same in every language and from build to build.
-        kind: "exercise", "guess" or "recall".
+        kind: one of KINDS.
         title: what a list of questions shows.
         text: what is asked, without the field or the choices.
         ask: the numbers or choices; None for a question that is answered in words.
@@ -70,9 +73,9 @@ class Question:
 
 
 def list_questions(
-    assembled: AssembledPage, published: PublishedPage, catalogue: Catalogue
+    assembled: AssembledPage, published: PublishedPage, catalogue: Catalogue, store: Store
 ) -> Iterator[Question]:
-    """All questions of a page: those of its exercises, its guesses, its cards."""
+    """All questions of a page: exercises, guesses, cards, and exercises with other numbers."""
     writer = _Writer(assembled, published, catalogue)
     boxes = {one.id: one for one in assembled.page.pieces if isinstance(one, Box) and one.id}
     parts = _cut_exercises(assembled)
@@ -86,6 +89,9 @@ def list_questions(
             yield writer.ask(ask, box, parts[box.id], later)
     for card in read_cards(assembled):
         yield writer.ask_plainly("recall", card.id, card.question, card.answer)
+    for variant, varied in vary(assembled.page, asks, catalogue.root, store):
+        for ask in varied:
+            yield writer.ask_variant(variant, ask, boxes[ask.box], parts[ask.box])
 
 
 class _Writer:
@@ -128,6 +134,28 @@ class _Writer:
             [self.render(one) for one in parts["hint"]],
             (self.slug, words[kind], words["stars"].format(stars)),
             [one.wanted.exact for one in later if one.wanted],
+        )
+
+    def ask_variant(
+        self,
+        variant: Variant,
+        ask: Ask,
+        box: Box,
+        parts: dict[str, list[list[tuple[str, object]]]],
+    ) -> Question:
+        """A question of an exercise with other numbers; the worked answer would not fit it."""
+        published = self.ask(ask, box, parts, ())
+        lines = [(variant.rewrite(line), piece) for line, piece in parts[""][0]]
+        words = self.assembled.locale["site"]["banks"]
+        name = published.title.rpartition(" (")[0]
+        return replace(
+            published,
+            kind="variant",
+            title=words["numbers"].format(title=name, number=variant.number),
+            text=self.render(lines) + to_html(ask.prompt),
+            answer=f"<p>{words['elsewhere']}</p>",
+            hints=(),
+            tags=[*published.tags, words["variant"]],
         )
 
     def ask_plainly(

@@ -34,12 +34,13 @@ class Option:
 class Number:
     """A number or numbers in lists, as printed and as they are; of a wrong one, what is wrong.
 
-    `exact` is a number, a list of numbers or a list of rows.
+    `exact` is a number, a list of numbers or a list of rows, `source` the expression that gives it.
     """
 
     printed: str
     exact: Any
     why: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,8 @@ def _read_number(assembled: AssembledPage, item: str) -> Number:
     printed = assembled.get_value(int(mark[1]))
     _, exact = assembled.find_exact(f"value-{mark[1]}")
     why = assembled.replace_marks(item[mark.end() :]).partition(WHY)[2]
-    return Number(printed, parse_exact(exact, printed), why)
+    source = assembled.page.values[int(mark[1]) - 1].expression
+    return Number(printed, parse_exact(exact, printed), why, source)
 
 
 def parse_exact(exact: str, printed: str) -> Any:

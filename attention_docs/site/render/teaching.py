@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from attention_docs.site.addresses import BANKS
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.passage import Passage
+from attention_docs.site.read.variants import read_variants
 from attention_docs.site.render.assembled_page import AssembledPage
 from attention_docs.site.render.chapters import Chapters, Record
 from attention_docs.site.render.judged import list_asks
@@ -203,7 +204,13 @@ def _list_files(slug: str, chapters: Chapters) -> str:
     if kinds & {"exercise", "guess", "recall"}:
         assembled = AssembledPage(page, chapters.results(page), chapters.locale)
         cards = sum(one.kind == "recall" for one in page.passages)
-        number = len([*list_asks(assembled)]) + cards
+        asks = list(list_asks(assembled))
+        varied = sum(
+            one.holds(ask.name) and ask.wanted is not None
+            for one in read_variants(chapters.docs.parent, slug)
+            for ask in asks
+        )
+        number = len(asks) + cards + varied
         label = words["teaching"]["bank"].format(number)
         found.append((f"{root}{BANKS}/{page.text_lang}/{slug}.xml", label))
     return "<br>".join(f'<a href="{path}" download>{label}</a>' for path, label in found)

@@ -144,6 +144,15 @@ def test_the_citation_file_is_complete() -> None:
     assert cited["preferred-citation"]["license"] == "CC-BY-4.0"
 
 
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_entry_for_bibtex_names_this_edition(lang: str) -> None:
+    version, year = read_version()
+    source = (ROOT / "docs" / lang / "sources.md").read_text("utf-8")
+    entry = source.split("```bibtex\n")[1].split("```")[0]
+    assert re.search(rf"^  year   = \{{{year}\}},$", entry, re.M)
+    assert f"Edition {version}." in entry
+
+
 @pytest.mark.parametrize("lang", BUILT)
 def test_every_page_says_how_it_is_cited(lang: str, site: Path) -> None:
     version, year = read_version()

@@ -52,6 +52,7 @@ in_one_language = pytest.mark.parametrize("lang", ["zh"])
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 VNU_JAR = os.environ.get("VNU_JAR", "")
+EPUBCHECK = os.environ.get("EPUBCHECK_JAR", "/usr/share/java/epubcheck.jar")  # Debian's
 
 UNREAD = pytest.StashKey[list[str]]()
 
@@ -97,6 +98,13 @@ def find_missing_runtime() -> str:
 
 
 @cache
+def find_missing_epubcheck() -> str:
+    """What to say where no EPUBCheck can run."""
+    found = shutil.which("java") and Path(EPUBCHECK).is_file()
+    return "" if found else f"EPUBCheck or Java is missing: there is no {EPUBCHECK}"
+
+
+@cache
 def find_missing_speech() -> str:
     """What to say where set-up has not brought Speech Rule Engine."""
     found = shutil.which("node") and (ROOT / "node_modules" / "speech-rule-engine").is_dir()
@@ -113,6 +121,7 @@ TOOLS = {
     "firefox": Tool("REQUIRE_ENGINES", engines.find_missing_firefox),
     "webkit": Tool("REQUIRE_ENGINES", engines.find_missing_webkit),
     "speech": Tool("REQUIRE_SPEECH", find_missing_speech),
+    "epubcheck": Tool("REQUIRE_EPUBCHECK", find_missing_epubcheck),
     "vnu": Tool("REQUIRE_VNU", lambda: "" if VNU_JAR else "VNU_JAR names no HTML checker"),
 }
 needs_browser = pytest.mark.needs("browser")

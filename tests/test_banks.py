@@ -47,6 +47,8 @@ ORDER = {
 HTML = {"questiontext", "generalfeedback", "hint", "feedback", "graderinfo", "responsetemplate"}
 HTML |= {"info", "correctfeedback", "partiallycorrectfeedback", "incorrectfeedback"}
 FRACTIONS = {100, 50, 33.33333, 25, 20, 0, -50}
+GUESSES = re.compile(r"^/+ guess \| (.*)\n    id: (.*)\n((?:    .*\n)*)\n(.*?)^- \[", re.M | re.S)
+LANGUAGE_OF = {"zh-hant": "zh"}  # the sources of what is converted
 GAP = re.compile(r"\{1:NUMERICAL:=(-?[\d.e-]+):([\d.e-]+)\}")
 
 
@@ -61,6 +63,12 @@ def list_questions(site: Path, lang: str, slug: str) -> dict[str, Any]:
     by_name = {one.findtext("idnumber"): one for one in found}
     assert len(by_name) == len(found)
     return by_name
+
+
+def list_published(site: Path, lang: str, slug: str) -> dict[str, Any]:
+    """Those that the page asks; tests/test_variants.py looks at those with other numbers."""
+    found = list_questions(site, lang, slug)
+    return {name: one for name, one in found.items() if "-variant-" not in name}
 
 
 def read_html(question: Any, name: str) -> str:
@@ -131,7 +139,7 @@ def spans(place: Any, name: str) -> list[Any]:
 @pytest.mark.parametrize("slug", CHAPTERS)
 def test_numbers_and_their_mistakes_are_those_of_the_page(lang: str, slug: str, site: Path) -> None:
     """A number accepts itself to three digits, and no number that the page calls a mistake."""
-    questions = list_questions(site, lang, slug)
+    questions = list_published(site, lang, slug)
     kinds = Counter(one.get("type") for one in questions.values())
     fields = [*find_fields(site, lang, slug)]
     assert kinds["numerical"] + kinds["cloze"] == len(fields)
@@ -142,7 +150,9 @@ def test_numbers_and_their_mistakes_are_those_of_the_page(lang: str, slug: str, 
             flat = [x for row in wanted for x in (row if isinstance(row, list) else [row])]
             assert [float(value) for value, _ in gaps] == flat
             assert len(gaps) == read_html(question, "questiontext").count("NUMERICAL")
-            assert len(re.findall("<li>", read_html(question, "generalfeedback"))) >= len(traps)
+            said = read_html(question, "generalfeedback")
+            later = {repr(one) for one in list_later(fields, name)}
+            assert len(re.findall("<li>", said)) >= len([x for x in traps if repr(x) not in later])
             continue
         right, *wrong = question.findall("answer")
         assert float(right.findtext("text")) == wanted
@@ -154,6 +164,70 @@ def test_numbers_and_their_mistakes_are_those_of_the_page(lang: str, slug: str, 
         assert slack <= 0.06 * abs(wanted)
 
 
+def list_later(fields: list[tuple[str, Any, list[Any]]], name: str) -> list[Any]:
+    """What later fields of the same exercise want."""
+    box, number = name.rsplit("-", 1)
+    return [
+        wanted
+        for other, wanted, _ in fields
+        if other.rsplit("-", 1)[0] == box and int(other.rsplit("-", 1)[1]) > int(number)
+    ]
+
+
+@pytest.mark.parametrize("lang", BUILT)
+@pytest.mark.parametrize("slug", CHAPTERS)
+def test_a_question_gives_no_later_one_away(lang: str, slug: str, site: Path) -> None:
+    """Only the last question of an exercise has the worked answer; mistakes that answer a later
+    question are told to nobody else.
+    """
+    fields = [*find_fields(site, lang, slug)]
+    questions = list_published(site, lang, slug)
+    boxes = Counter(re.sub(r"-\d+$", "", name) for name in questions if f"{slug}-exercise-" in name)
+    for box, number in boxes.items():
+        *before, last = [
+            read_html(questions[f"{box}-{n + 1}"], "generalfeedback") for n in range(number)
+        ]
+        said = {re.sub("<p>[^<]*</p><ul>.*", "", one, flags=re.S) for one in before}
+        assert len(said) == (number > 1)
+        assert all(len(one) < 100 < len(last) for one in said)
+    for name, wanted, _ in fields:
+        told = re.findall(
+            r"<li>([^:]*): ", read_html(questions[f"{slug}-{name}"], "generalfeedback")
+        )
+        listed = [json.loads(one) for one in told if one.startswith("[")]
+        for later in list_later(fields, name) if isinstance(wanted, list) else ():
+            rounded = (
+                [round(x, 3) for x in later]
+                if isinstance(later, list) and not isinstance(later[0], list)
+                else None
+            )
+            assert rounded not in [[round(x, 3) for x in one] for one in listed]
+
+
+@pytest.mark.parametrize("lang", BUILT)
+@pytest.mark.parametrize("slug", CHAPTERS)
+def test_a_guess_holds_what_is_known_before_it(lang: str, slug: str, site: Path) -> None:
+    """Its premise stands in both banks, and nowhere on the page."""
+    source = LANGUAGE_OF.get(lang, lang)
+    text = (ROOT / "docs" / source / f"{slug}.md").read_text("utf-8")
+    folder = "" if lang == "en" else lang
+    article = parse_html(site / folder / slug / "index.html").find(".//article")
+    shown = re.sub(r"\s+", "", article.text_content())
+    items = read_items(site, lang, slug)
+    for _, name, options, premise in GUESSES.findall(text):
+        question = list_questions(site, lang, slug)[f"{slug}-{name}"]
+        in_qti = items[f"{slug}-{name}"].findtext(f"{QTI}presentation/{QTI}material/{QTI}mattext")
+        for said in (read_html(question, "questiontext"), in_qti):
+            known = said.count("<p>") - 2  # the question, and where it comes from
+            assert known == (0 if "premise: none" in options else premise.strip().count("\n\n") + 1)
+        words = re.split(r"\$[^$]*\$|[*`“”‘’\"']|[\[\]]|\{\{.*?\}\}", premise)
+        longest = re.sub(r"\s+", "", max(words, key=len))
+        if lang == source and "premise: none" not in options:
+            assert longest in re.sub(r"\s+|<[^>]*>", "", read_html(question, "questiontext"))
+            assert longest not in shown
+    assert "data-premise" not in lxml.etree.tostring(article, encoding="unicode")
+
+
 @pytest.mark.parametrize("lang", BUILT)
 @pytest.mark.parametrize("slug", CHAPTERS)
 def test_choices_and_their_reasons_are_those_of_the_page(lang: str, slug: str, site: Path) -> None:
@@ -161,7 +235,7 @@ def test_choices_and_their_reasons_are_those_of_the_page(lang: str, slug: str, s
     tree = parse_html(site / folder / slug / "index.html")
     groups = tree.xpath("//article//fieldset[starts-with(@class, 'ask')]")
     choices = [
-        one for one in list_questions(site, lang, slug).values() if one.get("type") == "multichoice"
+        one for one in list_published(site, lang, slug).values() if one.get("type") == "multichoice"
     ]
     assert len(choices) == len(groups)
     for group, question in zip(groups, choices, strict=True):
@@ -223,7 +297,7 @@ def read_items(site: Path, lang: str, slug: str) -> dict[str, Any]:
     tree = lxml.etree.fromstring((site / "banks" / lang / f"{slug}.qti.xml").read_bytes())
     found = {one.get("ident"): one for one in tree.iter(f"{QTI}item")}
     assert len(found) == len([*tree.iter(f"{QTI}item")])
-    return found
+    return {name: one for name, one in found.items() if "-variant-" not in name}
 
 
 def holds(condition: Any, given: Given) -> bool:
@@ -260,7 +334,7 @@ def score(item: Any, given: Given) -> tuple[float, list[str]]:
 @pytest.mark.parametrize("slug", CHAPTERS)
 def test_qti_judges_as_the_page_does(lang: str, slug: str, site: Path) -> None:
     items, fields = read_items(site, lang, slug), [*find_fields(site, lang, slug)]
-    others = {*list_questions(site, lang, slug)} - {f"{slug}-{name}" for name, *_ in fields}
+    others = {*list_published(site, lang, slug)} - {f"{slug}-{name}" for name, *_ in fields}
     single = [name for name, wanted, _ in fields if not isinstance(wanted, list)]
     assert others | {f"{slug}-{name}" for name in single} <= items.keys()
     for name, wanted, traps in fields:

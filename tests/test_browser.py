@@ -1252,6 +1252,27 @@ def test_exercises_on_paper_wait_for_an_answer(lang: str, visit: Visit) -> None:
 
 @needs_browser
 @each_language
+def test_exercises_are_printed_alone(lang: str, visit: Visit) -> None:
+    """By their own link: the title and the exercises, room to write, hints last, and no more."""
+    tab = visit(make_path(lang, "softmax"))
+    assert tab.locator(".takeaway a[href='?print=exercises']").count() == 1
+    tab.evaluate("window.print = () => {}")
+    tab.goto(f"{tab.url}?print=exercises")
+    tab.emulate_media(media="print")
+    tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    shown = tab.evaluate("""() => [...document.querySelector("article").children]
+      .filter((one) => getComputedStyle(one).display !== "none" && one.textContent.trim())
+      .map((one) => one.id || one.className || one.localName)""")
+    source = (ROOT / "docs" / lang / "softmax.md").read_text(encoding="utf-8")
+    exercises = re.findall(r"^    id: (exercise-.*)$", source, re.M)
+    assert [one for one in shown if one.startswith("exercise-")] == exercises
+    assert {*shown} - {*exercises} <= {"softmax", "exercises", "hints-last", "p"}
+    assert {"softmax", "exercises", "hints-last"} <= {*shown}
+    assert not tab.locator(".exercise > details.answer .inside").locator("visible=true").count()
+
+
+@needs_browser
+@each_language
 def test_a_citation_is_copied_with_its_address(lang: str, visit: Visit) -> None:
     for path in ("softmax", "results"):
         tab = visit(make_path(lang, path))

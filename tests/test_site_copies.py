@@ -24,7 +24,16 @@ import pytest
 from attention_docs.colours import resolve_colours
 from attention_docs.locales import read_locale
 from attention_docs.site.read.reader import read_page
-from tests.conftest import ADDRESSES, BUILT, LANGUAGES, PARTIAL, ROOT, SLUGS, parse_html
+from tests.conftest import (
+    ADDRESSES,
+    BUILT,
+    LANGUAGES,
+    PARTIAL,
+    ROOT,
+    SETTINGS,
+    SLUGS,
+    parse_html,
+)
 from tests.fixture_project import FixtureProject
 from tests.page import Page
 
@@ -59,7 +68,9 @@ def find_folder(site: Path, lang: str, slug: str) -> Path:
     return site / ("" if lang == "en" else lang) / ("" if slug == "index" else slug)
 
 
-ASKING = [one for one in CHAPTERS if one not in ("class", "index", "inventory", "next-word")]
+NOTEBOOKS = [one for one in CHAPTERS if one not in ("class", "inventory")]
+"""The pages with a notebook: that of the inventory would hold what is right."""
+ASKING = [one for one in NOTEBOOKS if one not in ("index", "next-word")]
 """The chapters that end with exercises."""
 
 
@@ -97,7 +108,7 @@ def find_kind(data: dict[str, Any]) -> str:
     return "image/svg+xml" if "image/svg+xml" in data else "text/html"
 
 
-@pytest.mark.parametrize("slug", CHAPTERS)
+@pytest.mark.parametrize("slug", NOTEBOOKS)
 def test_notebooks_hold_the_code_of_the_page_and_what_it_gave(
     slug: str, site: Path, page: Callable[[str, str], Page]
 ) -> None:
@@ -146,7 +157,7 @@ def statements(code: str) -> str:
     return ast.dump(WithoutStrings().visit(ast.parse(code)))
 
 
-@pytest.mark.parametrize("slug", CHAPTERS)
+@pytest.mark.parametrize("slug", NOTEBOOKS)
 def test_notebooks_of_all_languages_hold_the_same_statements(slug: str, site: Path) -> None:
     """Strings and comments are translated, and nothing else."""
     codes = {
@@ -169,7 +180,7 @@ def test_statements_differ_where_more_than_a_string_does() -> None:
 
 TRAIN = {"language-model", "learning", "long-sequences"}  # half of the time of all chapters
 RUN = [("en", "eight-steps"), ("en", "index")]
-RUN += [(lang, slug) for lang in LANGUAGES[1:] for slug in CHAPTERS if slug not in TRAIN]
+RUN += [(lang, slug) for lang in LANGUAGES[1:] for slug in NOTEBOOKS if slug not in TRAIN]
 
 
 @pytest.mark.parametrize(("lang", "slug"), RUN)
@@ -191,7 +202,7 @@ def test_a_notebook_runs_as_a_kernel_runs_it(slug: str, lang: str, site: Path) -
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-@pytest.mark.parametrize("slug", CHAPTERS)
+@pytest.mark.parametrize("slug", NOTEBOOKS)
 def test_notebooks_have_the_form_of_nbformat(lang: str, slug: str, site: Path) -> None:
     document = notebook(site, lang, slug)
     nbformat.validate(document, version=4, version_minor=5)
@@ -231,7 +242,16 @@ def test_a_notebook_without_answers_holds_none(lang: str, slug: str, site: Path)
     reasons = re.findall(r"^ *- \[ \] .*? — ([^\n{]{6,})$", whole, re.M)
     assert reasons
     assert not [one for one in reasons if one in prose]
+    heading = {"en": "# Check your answer", "zh": "# 检查你的答案"}[lang]
+    assert heading in whole
+    assert heading not in prose  # nothing in a notebook checks it
     assert prose.count("________") == whole.count("________") + count_fields(lang, slug)
+
+
+@pytest.mark.parametrize("lang", BUILT)
+def test_no_notebook_holds_the_key_of_the_inventory(lang: str, site: Path) -> None:
+    for name in ("inventory", "class"):
+        assert not (site / "notebooks" / lang / f"{name}.ipynb").exists()
 
 
 def count_fields(lang: str, slug: str) -> int:
@@ -345,7 +365,7 @@ def test_copies_hold_all_of_the_page(
     source = (ROOT / "docs" / lang / f"{slug}.md").read_text(encoding="utf-8")
     copy = (find_folder(site, lang, slug) / "index.html.md").read_text(encoding="utf-8")
     texts = [copy]
-    if slug in CHAPTERS:
+    if slug in NOTEBOOKS:
         texts.append(read_prose(notebook(site, lang, slug)))
     tree = parse_html(find_folder(site, lang, slug) / "index.html")
     values = tree.findall(".//article//span[@class='value']")
@@ -381,7 +401,7 @@ def split_label(label: str, lang: str) -> list[str]:
 def test_links_of_the_copies_lead_somewhere(site: Path) -> None:
     copies = [*site.rglob("*.html.md"), *site.rglob("*.ipynb"), site / "llms.txt"]
     whole = [path for path in copies if not {*PARTIAL} & {*path.relative_to(site).parts}]
-    assert len(whole) == len(BUILT) * (len(SLUGS) + len(CHAPTERS) + len(ASKING)) + 1
+    assert len(whole) == len(BUILT) * (len(SLUGS) + len(NOTEBOOKS) + len(ASKING)) + 1
     for path in copies:
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".ipynb":
@@ -429,14 +449,18 @@ def test_every_page_offers_its_copies(lang: str, words: str, site: Path) -> None
         assert line.text_content().startswith(words)
         links = [link.get("href") for link in line.iter("a")]
         ends = [Path(link).name for link in links]
-        chapter = [f"{slug}.ipynb", f"{slug}.py"] if slug in CHAPTERS else []
+        chapter = [f"{slug}.ipynb"] if slug in NOTEBOOKS else []
+        chapter += [f"{slug}.py"] if slug in CHAPTERS else []
         if slug in ASKING:
             chapter.insert(1, f"{slug}-answers.ipynb")
         bank = [f"{slug}.xml"] if tree.xpath(ASKED) else []
         home = ["attention-docs.zip"] if slug == "index" else []
-        paper = ["?print=answers"] if tree.xpath("//*[@class='exercise']") else []
+        book = [Path(link).name for link in links if link.endswith(".epub")]
+        assert bool(book) == (slug in SETTINGS.navigation.chapters)
+        paper = ["answers", "exercises"] if tree.xpath("//*[@class='exercise']") else []
+        paper = [f"?print={kind}" for kind in paper]
         paper += ["?slides"] if slug in CHAPTERS else []
-        assert ends == [*chapter, "index.html.md", *bank, *home, *paper]
+        assert ends == [*chapter, "index.html.md", *bank, *book, *home, *paper]
         folder = find_folder(site, lang, slug)
         assert all((folder / link).is_file() for link in links if link not in paper)
 
@@ -481,7 +505,7 @@ def test_zip_opens_from_disk(site: Path) -> None:
             assert (find_folder(site, lang, slug) / "index.html").relative_to(
                 site
             ).as_posix() in names
-        assert {f"notebooks/{lang}/{slug}.ipynb" for slug in CHAPTERS} <= names
+        assert {f"notebooks/{lang}/{slug}.ipynb" for slug in NOTEBOOKS} <= names
 
 
 @pytest.mark.parametrize("address", ["", "https://example.org/attention/"])

@@ -23,6 +23,7 @@ from tests.conftest import BUILT, LANGUAGES, ROOT, parse_html
 
 ENTRIES = tomllib.loads((ROOT / "docs/teaching.toml").read_text("utf-8"))["entry"]
 PLANS = ("lecture", "week", "seminar")
+SOURCES = {"en": "en", "zh": "zh", "zh-hant": "zh"}  # what a language is written in
 UNMEASURED = {"en": "not measured", "zh": "没有测过", "zh-hant": "沒有測過"}
 
 
@@ -78,6 +79,14 @@ def test_every_chapter_has_a_fold_with_its_exercises(lang: str, site: Path) -> N
         stars = [one["stars"] for one in read_boxes(source)]
         assert fold.text_content().count("★") == sum(stars)
         assert fold.text_content().count(UNMEASURED[lang]) == 1
+        own = (ROOT / "docs" / SOURCES[lang] / f"{slug}.md").read_text("utf-8")
+        results = {one.get("href") for one in fold.iter("a") if "#result-" in one.get("href")}
+        assert len(results) >= len(re.findall(r"^/+ result ", own, re.M))
+        cards = [
+            re.sub(r"\W", "", one) for one in re.findall(r"^/+ recall \| ([^$`\n]*)$", own, re.M)
+        ]
+        if lang == SOURCES[lang]:
+            assert all(one in re.sub(r"\W", "", fold.text_content()) for one in cards)
         bank = site / "banks" / lang / f"{slug}.xml"
         questions = lxml.etree.parse(bank).xpath("//question[@type != 'category']")
         assert re.search(rf"[(（]{len(questions)}\b", fold.text_content())
@@ -133,6 +142,15 @@ def test_the_citation_file_is_complete() -> None:
         assert all(author["name"] for author in one["authors"])
     assert cited["license"] == "MIT"
     assert cited["preferred-citation"]["license"] == "CC-BY-4.0"
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_entry_for_bibtex_names_this_edition(lang: str) -> None:
+    version, year = read_version()
+    source = (ROOT / "docs" / lang / "sources.md").read_text("utf-8")
+    entry = source.split("```bibtex\n")[1].split("```")[0]
+    assert re.search(rf"^  year   = \{{{year}\}},$", entry, re.M)
+    assert f"Edition {version}." in entry
 
 
 @pytest.mark.parametrize("lang", BUILT)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 BANKS = "banks"  # the folder of questions for learning platforms
+BOOKS = "books"  # the folder of the parts as books
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from attention_docs.running.result import STEPS, Result
-from attention_docs.site.addresses import make_relative
+from attention_docs.site.addresses import BOOKS, make_relative
 from attention_docs.site.content import Content
 from attention_docs.site.fingerprints import Fingerprints
 from attention_docs.site.publish.catalogue import Catalogue, PublishedPage
@@ -251,12 +251,21 @@ class Build(Content):
                         own_listing=page.slug in with_listing,
                         translated=page.text_lang != self.written[0],
                         text_url=self.addresses.find_address(page.text_lang, page.slug),
+                        book=self._find_book(page),
                     )
                 )
         locales = {lang: self.read_locale(lang)["site"]["locale"] for lang in self.languages}
         address = (self.target.site_url, self.target.repository)
         about = (self.root, self.addresses, self.tags, locales, *address)
         return Catalogue(published, *about, frozenset(self.partial))
+
+    def _find_book(self, page: Page) -> str:
+        """The path of the book that holds a chapter; "" for none, and where none is made."""
+        navigation = self.settings.navigation
+        if self.target.served or page.lang in self.partial or page.slug not in navigation.chapters:
+            return ""
+        parts = (name for name, part in navigation.ids.items() if page.slug in part.slugs)
+        return next((f"{BOOKS}/{page.lang}/{name}.epub" for name in parts), "")
 
     @cached_property
     def published(self) -> dict[str, PublishedPage]:

@@ -15,6 +15,7 @@ from attention_docs.site.publish.catalogue import Catalogue
 from attention_docs.site.read.editions import LIST as EDITIONS
 from attention_docs.site.read.listing import find_table_path
 from attention_docs.site.read.page import Page
+from attention_docs.site.read.variants import read_variants
 from attention_docs.site.render.assembled_page import AssembledPage
 from attention_docs.site.render.cite import FILE as CITATION
 from attention_docs.site.run.execute import Executor, read_public_versions
@@ -59,6 +60,8 @@ class Fingerprints:
             *(str(target.minilm), str(target.smollm2)),
             json.dumps(self.content.moved.get(page.slug, {})),
             "zip" if offers_archive else "",
+            str([*read_variants(self.content.root, page.slug)]),
+            "book" if page.slug in self.content.numbered and not target.served else "",
             str(read_palette("light")) if page.blocks else "",  # of figures in its notebook
         )
 

@@ -1,8 +1,9 @@
 /* What this browser alone keeps of a reader: solved exercises, and cards that come back. */
 
+import { MOST } from "./fsrs.js";
+
 export const SOLVED = "solved exercises";
 export const CARDS = "review cards";
-export const DAYS = [1, 3, 7, 16, 35]; // until a card comes back that was known once, twice …
 
 const unstored = new Map(); // what the storage did not take: it lasts as long as the page
 
@@ -12,15 +13,15 @@ export function countDays() {
   return Math.floor((now.getTime() - now.getTimezoneOffset() * 60_000) / 86_400_000);
 }
 
-/* What each name holds: of a page, its exercises; of a card, how often it was known in a row, and
-   the day it is due. */
+/* What each name holds: of a page, its exercises; of a card, what fsrs.js says of it, or, from before,
+   how often it was known in a row and the day it is due. The day comes last. */
 const IS_KEPT = {
   [SOLVED]: (ids) => Array.isArray(ids) && ids.every((id) => typeof id === "string"),
   [CARDS]: (card) =>
     Array.isArray(card) &&
-    card.length === 2 &&
-    card.every(Number.isInteger) &&
-    card[1] < countDays() + 2 * DAYS.at(-1), // clocks are set back, but not by years
+    (card.length === 2 || (card.length === 4 && card[0] > 0 && card[1] >= 1 && card[1] <= 10)) &&
+    card.every(Number.isFinite) &&
+    card.at(-1) < countDays() + 2 * MOST, // clocks are set back, but not by decades
 };
 
 /* Only what may be kept; no page of a file written by hand finds the members of every object. */
@@ -124,7 +125,7 @@ function readBack(text) {
   // Of a card that both hold, what was learned last: it is due later.
   const cards = Object.entries(clean(CARDS, all[CARDS]));
   update(CARDS, (kept) => {
-    const later = cards.filter(([id, [, day]]) => !(kept[id]?.[1] >= day));
+    const later = cards.filter(([id, card]) => !(kept[id]?.at(-1) >= card.at(-1)));
     return { ...kept, ...Object.fromEntries(later) };
   });
   return true;

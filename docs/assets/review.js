@@ -1,7 +1,9 @@
 /* Brings the cards of all chapters back after growing intervals, one at a time.
    The page holds them as folds (attention_docs/site/render/recall.py); without this script it is a list. */
 
-import { CARDS, countDays, DAYS, offer, offerTools, read, update, watch } from "./kept.js";
+import { fromLevel, schedule } from "./fsrs.js";
+import { CARDS, countDays, offer, offerTools, read, update, watch } from "./kept.js";
+import { printStatement } from "./statement.js";
 
 const words = JSON.parse(document.getElementById("__words").textContent).review;
 const ALL = "";
@@ -37,9 +39,9 @@ function listDue(chapter) {
   const day = countDays();
   const due = cards.filter(
     ({ id, chapter: own }) =>
-      (chapter === ALL || own.id === chapter) && (progress[id]?.[1] ?? day) <= day,
+      (chapter === ALL || own.id === chapter) && (progress[id]?.at(-1) ?? day) <= day,
   );
-  const rank = ({ id }) => progress[id]?.[1] ?? Number.POSITIVE_INFINITY;
+  const rank = ({ id }) => progress[id]?.at(-1) ?? Number.POSITIVE_INFINITY;
   return due.sort((a, b) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b)));
 }
 
@@ -101,12 +103,14 @@ export function begin(place) {
   }
 
   function answer(shown, question) {
-    const [level = 0] = read(CARDS)[shown.id] ?? [];
-    const days = DAYS[Math.min(level, DAYS.length - 1)];
+    const stored = read(CARDS)[shown.id];
+    const before = stored?.length === 2 ? fromLevel(stored) : stored;
+    const known = schedule(before, true, countDays());
+    const days = known.at(-1) - countDays();
     const knew = offer(days === 1 ? words.knewOne : words.knew.replace("{n}", days), () =>
-      grade(shown, Math.min(level + 1, DAYS.length), days),
+      grade(shown, known),
     );
-    const notYet = offer(words.notYet, () => grade(shown, 0, 0));
+    const notYet = offer(words.notYet, () => grade(shown, schedule(before, false, countDays())));
     for (const button of [knew, notYet]) button.className = "md-button";
     const said = make("div", "review-answer", ...copy(shown.inside));
     card.replaceChildren(
@@ -118,16 +122,17 @@ export function begin(place) {
     reach(said);
   }
 
-  function grade(shown, level, days) {
-    update(CARDS, (progress) => ({ ...progress, [shown.id]: [level, countDays() + days] }));
+  function grade(shown, graded) {
+    update(CARDS, (progress) => ({ ...progress, [shown.id]: graded }));
     showTools();
-    queue = [...queue.slice(1), ...(days ? [] : [shown])];
+    const isDue = graded.at(-1) <= countDays();
+    queue = [...queue.slice(1), ...(isDue ? [shown] : [])];
     ask(true);
   }
 
   function finish(moves) {
     const progress = read(CARDS);
-    const dates = cards.filter(isChosen).map(({ id }) => progress[id]?.[1] ?? 0);
+    const dates = cards.filter(isChosen).map(({ id }) => progress[id]?.at(-1) ?? 0);
     const back = words.back.replace("{date}", formatDay(Math.min(...dates)));
     const done = make("p", "review-done", `${words.done} ${back}`);
     card.replaceChildren(done);
@@ -146,7 +151,10 @@ export function begin(place) {
   }
 
   function showTools() {
-    kept.replaceChildren(`${words.kept} `, ...offerTools(words, restart));
+    const statement = offer(words.statement.offer, () =>
+      printStatement(words.statement, JSON.parse(place.dataset.exercises)),
+    );
+    kept.replaceChildren(`${words.kept} `, ...offerTools(words, restart), " ", statement);
   }
 
   choice.addEventListener("change", restart);

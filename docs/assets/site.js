@@ -214,10 +214,11 @@ function offerLivePage() {
   if (last) last.before(scratch);
 }
 
-// The link "print with answers".
-function printWithAnswers() {
-  if (new URLSearchParams(location.search).get("print") !== "answers") return;
-  document.documentElement.dataset.print = "answers";
+// The links "print with answers" and "print the exercises alone".
+function printAsAsked() {
+  const kind = new URLSearchParams(location.search).get("print");
+  if (kind !== "answers" && kind !== "exercises") return;
+  document.documentElement.dataset.print = kind;
   addEventListener("load", () => print());
 }
 
@@ -261,7 +262,7 @@ function showSlides() {
 function printHintsLast() {
   const title = words.exercises?.hints;
   const exercises = [...all(".exercise")].filter((one) => one.querySelector("details.hint"));
-  if (!exercises.length || document.documentElement.dataset.print) return;
+  if (!exercises.length || document.documentElement.dataset.print === "answers") return;
   const sheet = document.createElement("section");
   sheet.className = "hints-last";
   sheet.append(Object.assign(document.createElement("h2"), { textContent: title }));
@@ -664,7 +665,7 @@ unfoldTarget();
 filterLists();
 copyFormulasAsTex();
 nameWhatScrolls();
-printWithAnswers();
+printAsAsked();
 printHintsLast();
 showOnePart();
 showSlides();

@@ -10,9 +10,11 @@ from mkdocs.config.defaults import MkDocsConfig
 from attention_docs.site import proofs, record
 from attention_docs.site.adapter.log import log
 from attention_docs.site.adapter.state import BuildState
+from attention_docs.site.build import Build
 from attention_docs.site.publish import (
     anki,
     discovery,
+    epub,
     moodle,
     proof_goals,
     qti,
@@ -24,6 +26,7 @@ from attention_docs.site.publish import (
 from attention_docs.site.publish import live as live_pages
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.render.assembled_page import FILES
+from attention_docs.site.render.cite import read_citation
 
 
 def finish_build(state: BuildState, config: MkDocsConfig) -> None:
@@ -85,10 +88,27 @@ def _publish(state: BuildState, pages: list[site.FinishedPage]) -> None:
     if target.live:
         live_pages.list_for_offline(place.stage)
     wheel.write_wheel(state.build.root, place.stage, state.page_cache.store)
+    books = _list_books(state.build)
+    citation, store = read_citation(state.build.root), state.page_cache.store
+    epub.write_books(place.stage, books, citation, target.site_url, store)
     base = urlsplit(target.site_url).path or "/"
     site.write_archive(place.stage, state.card, base, state.page_cache.store)
     site.write_sums(place.stage)
     place.publish()
+
+
+def _list_books(build: Build) -> list[epub.Book]:
+    """The parts of the book in each language."""
+    found: list[epub.Book] = []
+    for lang in build.catalogue.complete:
+        pages = [one for one in build.catalogue.pages if one.page.lang == lang]
+        names = build.settings.sections[lang]
+        titles = {
+            name: names.get(part.title, part.title)
+            for name, part in build.settings.navigation.ids.items()
+        }
+        found += epub.list_books(pages, titles, build.tags[lang])
+    return found
 
 
 def _refresh(state: BuildState) -> None:

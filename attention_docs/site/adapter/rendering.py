@@ -174,7 +174,7 @@ def _describe_script(state: BuildState, published: PublishedPage) -> dict[str, A
             name: words["exercises"][name]
             for name in ("export", "import", "erase", "unstored", "foreign")
         }
-        found["review"] = {**words["review"], **kept}
+        found["review"] = {**words["review"], **kept, "statement": dict(words["statement"])}
     if state.build.target.live and published.page.blocks:
         folder = make_relative(f"{live_pages.FOLDER}/", published.url)
         page = make_relative(live_pages.make_path(published.page), published.url)
@@ -281,7 +281,8 @@ def _make_copies(state: BuildState, known: PageState) -> dict[str, str]:
             asked = make_notebook(assembled, published, build.catalogue, answers=False)
             found |= {published.notebook: asked, published.answers: whole}
     if published.bank:
-        questions = [*list_questions(assembled, published, build.catalogue)]
+        store = state.page_cache.store
+        questions = [*list_questions(assembled, published, build.catalogue, store)]
         number = build.numbered.get(known.source.slug, 0)
         chapter = f"{number:02d} {known.source.title}"
         site = published.site_name

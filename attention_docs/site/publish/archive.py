@@ -25,7 +25,7 @@ LEFT_OUT = re.compile(
 """What makes no sense on a disk, and a model of 98 MB. The search index cannot be read there."""
 
 QUIET = '<style>.md-search,[for="__search"]{display:none!important}</style>'
-STORED = {".png", ".woff2", ".woff", ".gz", ".jpg", ".onnx"}
+STORED = {".epub", ".png", ".woff2", ".woff", ".gz", ".jpg", ".onnx"}
 DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold: the same site, the same bytes
 
 

@@ -29,6 +29,7 @@ class PublishedPage:
     own_listing: bool
     translated: bool = False  # not in the language of the listings
     text_url: str = ""  # the address of the page whose text it shows: its own, or the original's
+    book: str = ""  # the path of the book that holds it; empty if there is none
 
     @property
     def description(self) -> str:
@@ -42,8 +43,12 @@ class PublishedPage:
 
     @property
     def notebook(self) -> str:
-        """The path of the notebook, without answers; empty if there is none."""
-        return f"notebooks/{self.page.text_lang}/{self.page.slug}.ipynb" if self.own_listing else ""
+        """The path of the notebook, without answers; empty if there is none.
+
+        The questions of the inventory stand on their page with what is right.
+        """
+        offers = self.own_listing and not self.page.asks_for("inventory")
+        return f"notebooks/{self.page.text_lang}/{self.page.slug}.ipynb" if offers else ""
 
     @property
     def answers(self) -> str:
@@ -90,6 +95,7 @@ class PublishedPage:
             (self.listing, f"{name}.py", locale["listing"]),
             (self.markdown, f"{name}.md", locale["markdown"]),
             (self.bank, f"attention-{name}.xml", self.locale["site"]["banks"]["file"]),
+            (self.book, f"attention-{PurePosixPath(self.book).name}", locale["book"]),
             (ZIP if offers_zip else "", ZIP, locale["zip"]),
         ]
         links = [
@@ -99,6 +105,7 @@ class PublishedPage:
         ]
         if self.has_exercises:
             links.append(f'<a href="?print=answers">{locale["paper"]}</a>')
+            links.append(f'<a href="?print=exercises">{locale["sheet"]}</a>')
         if self.own_listing:  # slides.js reads what its buttons are called
             names = [locale[f"slide_{one}"] for one in ("before", "after", "full", "close")]
             shown = locale["slides"]

@@ -62,7 +62,7 @@ def _write_question(question: Question, words: Any) -> str:
     elif isinstance(ask.wanted.exact, list):
         kind, lines = "cloze", iter(())
         text += _write_gaps(ask.wanted) + give_digits(ask.wanted, words)
-        feedback += list_mistakes(ask.traps, words)
+        feedback += list_mistakes(question.told, words)
     else:
         kind, lines = "numerical", _write_number(ask.wanted, ask.traps)
         text += give_digits(ask.wanted, words)

@@ -17,7 +17,9 @@ from typing import Any
 
 import lxml.html
 
+from attention_docs.site.publish.archive import SUMS
 from attention_docs.site.publish.catalogue import GAP
+from attention_docs.site.publish.site import write_sums
 from attention_docs.site.read.settings import Settings, read_settings
 
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
@@ -157,6 +159,8 @@ def print_parts(site: Path) -> None:
         print_part(part, browser)
         offer_part(part)
         print(f"{part.target}: {part.target.stat().st_size / 1e6:.1f} MB")
+    if (site / SUMS).is_file():  # the pages have changed
+        write_sums(site)
 
 
 if __name__ == "__main__":

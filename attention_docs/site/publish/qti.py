@@ -81,7 +81,7 @@ def _split(question: Question, words: Any) -> Iterator[tuple[Question, float]]:
         yield question, 0
         return
     rows = ask.wanted.exact if isinstance(ask.wanted.exact[0], list) else [ask.wanted.exact]
-    answer = question.answer + list_mistakes(ask.traps, words)
+    answer = question.answer + list_mistakes(question.told, words)
     largest = max(abs(one) for row in rows for one in row)
     for row, entries in enumerate(rows, start=1):
         for column, exact in enumerate(entries, start=1):
@@ -110,7 +110,7 @@ def _write_item(question: Question, largest: float, words: Any) -> str:
         kind, fields = "number", [_write_field("Decimal")]
         rules = [_write_number(ask.wanted, ask.traps, largest)]
         text += give_digits(ask.wanted, words)
-        feedback[GENERAL] += list_mistakes(ask.traps, words)
+        feedback[GENERAL] += list_mistakes(question.told, words)
     feedback = {name: one for name, one in feedback.items() if one}
     said = "".join(_write_feedback(name, one) for name, one in feedback.items())
     always = _write_rule("<other/>", feedback=GENERAL, goes_on=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from markdown import Markdown
@@ -22,12 +22,16 @@ from attention_docs.site.publish.markdown import (
     render_result,
     split_parts,
 )
+from attention_docs.site.publish.variants import vary
+from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.pieces import Box, End
+from attention_docs.site.read.variants import Variant
 from attention_docs.site.render.assembled_page import AssembledPage
-from attention_docs.site.render.judged import Ask, list_asks
+from attention_docs.site.render.judged import Ask, Number, list_asks
 from attention_docs.site.render.recall import read_cards
+from attention_docs.site.store import Store
 
-KINDS = ("exercise", "guess", "recall")
+KINDS = ("exercise", "guess", "recall", "variant")
 Parts = dict[str, dict[str, list[list[tuple[str, object]]]]]
 """Of each exercise by its id: its own lines under "", and those of each box in it by kind."""
 OWN_LINK = re.compile(r'<a href="(?!https?:)[^"]*"[^>]*>(.*?)</a>', re.S)
@@ -40,7 +44,7 @@ class Question:
 
     Attributes:
         name: its id, the same in every language and from build to build.
-        kind: "exercise", "guess" or "recall".
+        kind: one of KINDS.
         title: what a list of questions shows.
         text: what is asked, without the field or the choices.
         ask: the numbers or choices; None for a question that is answered in words.
@@ -48,6 +52,7 @@ class Question:
         source: where it comes from, and its licence.
         hints: one for each further try.
         tags: chapter, kind, difficulty.
+        later: the numbers that later questions of the same exercise want.
     """
 
     name: str
@@ -59,23 +64,34 @@ class Question:
     source: str
     hints: Sequence[str] = ()
     tags: Sequence[str] = ()
+    later: Sequence[object] = ()
+
+    @property
+    def told(self) -> Sequence[Number]:
+        """The mistakes that everybody may read: none is the answer to a later question."""
+        return [one for one in self.ask.traps if one.exact not in self.later] if self.ask else []
 
 
 def list_questions(
-    assembled: AssembledPage, published: PublishedPage, catalogue: Catalogue
+    assembled: AssembledPage, published: PublishedPage, catalogue: Catalogue, store: Store
 ) -> Iterator[Question]:
-    """All questions of a page: those of its exercises, its guesses, its cards."""
+    """All questions of a page: exercises, guesses, cards, and exercises with other numbers."""
     writer = _Writer(assembled, published, catalogue)
     boxes = {one.id: one for one in assembled.page.pieces if isinstance(one, Box) and one.id}
     parts = _cut_exercises(assembled)
-    for ask in list_asks(assembled):
+    asks = [*list_asks(assembled)]
+    for number, ask in enumerate(asks, start=1):
         box = boxes[ask.box]
         if box.kind == "guess":
             yield writer.ask_plainly("guess", box.id, ask.prompt, ask.why, ask)
         else:
-            yield writer.ask(ask, box, parts[box.id])
+            later = [one for one in asks[number:] if one.box == ask.box]
+            yield writer.ask(ask, box, parts[box.id], later)
     for card in read_cards(assembled):
         yield writer.ask_plainly("recall", card.id, card.question, card.answer)
+    for variant, varied in vary(assembled.page, asks, catalogue.root, store):
+        for ask in varied:
+            yield writer.ask_variant(variant, ask, boxes[ask.box], parts[ask.box])
 
 
 class _Writer:
@@ -88,33 +104,79 @@ class _Writer:
         self.slug = published.page.slug
         self.link = catalogue.make_linker(published.url, lambda one: one.url, catalogue.site_url)
 
-    def ask(self, ask: Ask, box: Box, parts: dict[str, list[list[tuple[str, object]]]]) -> Question:
-        """A question of an exercise, below what the exercise says."""
+    def ask(
+        self,
+        ask: Ask,
+        box: Box,
+        parts: dict[str, list[list[tuple[str, object]]]],
+        later: Sequence[Ask],
+    ) -> Question:
+        """A question of an exercise, below what the exercise says.
+
+        The worked answer gives all of its questions away, so only the last one has it.
+        """
         number = self.assembled.find_number(box.id)
-        said = self.render(parts[""][0]) + to_html(ask.prompt)
+        needed = box.options.get("needs", "").split()
+        said = self.show(needed, box) + self.render(parts[""][0]) + to_html(ask.prompt)
         words = self.assembled.locale["site"]["boxes"]
         kind, stars = box.options["kind"], box.options["stars"]
         title = f"{number} {_make_plain(to_html(box.title))} ({ask.name.rsplit('-', 1)[1]})"
+        worked = "".join(self.render(one) for one in parts["answer"])
+        postponed = f"<p>{self.assembled.locale['site']['banks']['later']}</p>"
         return Question(
             f"{self.slug}-{ask.name}",
             "exercise",
             title,
             said,
             ask,
-            "".join(self.render(one) for one in parts["answer"]),
+            postponed if later else worked,
             self.tell_source(box.id, words["exercise"].format(number)),
             [self.render(one) for one in parts["hint"]],
             (self.slug, words[kind], words["stars"].format(stars)),
+            [one.wanted.exact for one in later if one.wanted],
+        )
+
+    def ask_variant(
+        self,
+        variant: Variant,
+        ask: Ask,
+        box: Box,
+        parts: dict[str, list[list[tuple[str, object]]]],
+    ) -> Question:
+        """A question of an exercise with other numbers; the worked answer would not fit it."""
+        published = self.ask(ask, box, parts, ())
+        lines = [(variant.rewrite(line), piece) for line, piece in parts[""][0]]
+        words = self.assembled.locale["site"]["banks"]
+        name = published.title.rpartition(" (")[0]
+        return replace(
+            published,
+            kind="variant",
+            title=words["numbers"].format(title=name, number=variant.number),
+            text=self.render(lines) + to_html(ask.prompt),
+            answer=f"<p>{words['elsewhere']}</p>",
+            hints=(),
+            tags=[*published.tags, words["variant"]],
         )
 
     def ask_plainly(
         self, kind: str, name: str, title: str, answer: str, ask: Ask | None = None
     ) -> Question:
-        """A guess or a card: its title is its question."""
+        """A guess, below what is known before it, or a card: its title is its question."""
         text, after = to_html(title), self.to_html(answer)
+        known = self.to_html(ask.premise) if ask else ""
         tag = self.assembled.locale["site"]["banks"][kind]
         about = (self.tell_source(name, ""), (), (self.slug, tag))
-        return Question(f"{self.slug}-{name}", kind, _make_plain(text), text, ask, after, *about)
+        name = f"{self.slug}-{name}"
+        return Question(name, kind, _make_plain(text), known + text, ask, after, *about)
+
+    def show(self, names: Sequence[str], box: Box) -> str:
+        """What blocks of the page gave."""
+        blocks = {one.id: one for one in self.assembled.page.blocks}
+        if lost := [one for one in names if one not in blocks]:
+            raise Failure(self.assembled.page.path, box.line, f"needs: there is no block {lost[0]}")
+        results = filter(None, (self.assembled.get_result(blocks[one]) for one in names))
+        found = [part for one in results for part in render_result(one, self.assembled)]
+        return self.to_html("\n\n".join(found))
 
     def render(self, lines: Sequence[tuple[str, object]]) -> str:
         """Lines of the page with code and outputs."""

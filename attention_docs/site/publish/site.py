@@ -66,6 +66,7 @@ def write_archive(built: Path, drawn: share_card.Card | None, base: str, store: 
 
 def write_sums(built: Path) -> None:
     """Write the hash of each file of the site, which `verify` compares."""
+    (built / archive.SUMS).unlink(missing_ok=True)
     files = sorted(path for path in built.rglob("*") if path.is_file())
     sums = (
         archive.format_sum(one.relative_to(built).as_posix(), one.read_bytes()) for one in files

@@ -45,7 +45,10 @@ def hide_answers(assembled: AssembledPage) -> Iterator[Line]:
         elif isinstance(piece, Block) or not {"answer", "asks", "guess"} & {*kinds}:
             yield line, piece
         elif is_edge and "answer" not in kinds:
-            yield line, piece
+            if "asks" not in kinds:
+                yield line, piece
+            elif isinstance(piece, Box):  # nothing checks it here
+                yield f"\n**{assembled.locale['site']['copies']['yours']}**", Text(0)
             if isinstance(piece, Box):
                 yield from _write_asks(asks[open_[0].id])
         if isinstance(piece, End):

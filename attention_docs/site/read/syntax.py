@@ -70,5 +70,7 @@ OPTIONAL = {
         "proved": "*",  # the theorems that prove it, or why no kernel has checked it
         "unproved": "measured program normal theory approximate open",
     },
+    "exercise": {"needs": "*"},  # the blocks whose outputs it speaks of, for who sees it alone
+    "guess": {"premise": "none"},  # it can be answered without what stands before it
 }
 ALLOWED = {"exec": {"1"}, "source": {"above", "folded", "none"}, "text": {"above", "folded"}}

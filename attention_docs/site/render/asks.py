@@ -14,7 +14,8 @@ An exercise of the kind `write` has code to be edited, an answer, and last of al
 judges the code (`judge` of figures/tasks.py): it needs the model answer, and is shown before it.
 
 A box `guess` asks before a control moves: its title is the question, its list the choices, and what
-follows says why.
+follows says why. What stands before the list says what a reader of the page knows by then: a page
+leaves it out, a question bank needs it. A guess that needs nothing says `premise: none`.
 """
 
 from __future__ import annotations
@@ -85,10 +86,13 @@ def lay_out_guesses(root: Element, words: Mapping[str, Any], slug: str) -> Itera
         if guess.get("class") != "guess":
             continue
         question, *rest = guess
-        options = list(rest[0]) if rest and rest[0].tag == "ul" else []
-        reasons = rest[1:]
+        place = next((n for n, one in enumerate(rest) if one.tag == "ul"), len(rest))
+        options = [one for found in rest[place : place + 1] for one in found]
+        reasons = rest[place + 1 :]
+        said = "".join(question.itertext()).strip()
+        if bool(place) == (guess.attrib.pop("data-premise", "") == "none"):
+            yield f"guess: wanted what is known before the list, or premise: none, got {said!r}"
         if not _is_choice(options) or not reasons:
-            said = "".join(question.itertext()).strip()
             yield f"guess: wanted {LEAST} options of which one is [x], then why, got {said!r}"
             continue
         question.set("id", f"{guess.get('id')}-question")

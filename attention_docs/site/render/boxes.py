@@ -68,6 +68,7 @@ class BoxBlock(Block):  # type: ignore[misc]
             box.set("data-name", title)
             return box
         if self.NAME == "guess":  # asks.py makes a form of it, too
+            box.set("data-premise", self.options["premise"])
             SubElement(box, "p", {"class": "guess-question"}).text = locale["guess"].format(title)
             return box
         if self.NAME == "item":  # inventory.py makes two forms of it

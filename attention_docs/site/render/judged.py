@@ -34,12 +34,13 @@ class Option:
 class Number:
     """A number or numbers in lists, as printed and as they are; of a wrong one, what is wrong.
 
-    `exact` is a number, a list of numbers or a list of rows.
+    `exact` is a number, a list of numbers or a list of rows, `source` the expression that gives it.
     """
 
     printed: str
     exact: Any
     why: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class Ask:
         options: the choices, or the lines of a proof, in the order in which a page shows them.
         is_proof: whether the options are lines of a proof.
         why: what a guess says afterwards.
+        premise: what a reader of the page knows before a guess; "" where nothing is needed.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Ask:
     options: Sequence[Option] = ()
     is_proof: bool = False
     why: str = ""
+    premise: str = ""
 
 
 def list_asks(assembled: AssembledPage) -> Iterator[Ask]:
@@ -113,16 +116,19 @@ def _read_ask(
 
 
 def _read_guess(assembled: AssembledPage, box: Box, lines: Sequence[str]) -> Ask:
-    """The question is the title of the box, and what follows the list says why."""
+    """The question is the title of the box; before the list what is known, after it why."""
     runs = [
         (is_item, [assembled.replace_marks(line) for line in run])
         for is_item, run in groupby(lines, key=lambda line: bool(ITEM.match(line)))
     ]
-    items = next(run for is_item, run in runs if is_item)
-    texts = [text for text, _ in _group(items)]
-    after = "\n".join(line for is_item, run in runs if not is_item for line in run).strip()
+    place = next(n for n, (is_item, _) in enumerate(runs) if is_item)
+    texts = [text for text, _ in _group(runs[place][1])]
+    before, after = (
+        "\n".join(line for _, run in part for line in run).strip()
+        for part in (runs[:place], runs[place + 1 :])
+    )
     options = _shuffle(assembled, box.id, map(_read_option, texts))
-    return Ask(box.id, box.id, box.title, options=options, why=after)
+    return Ask(box.id, box.id, box.title, options=options, why=after, premise=before)
 
 
 def _shuffle(assembled: AssembledPage, name: str, options: Iterator[Option]) -> list[Option]:
@@ -138,7 +144,8 @@ def _read_number(assembled: AssembledPage, item: str) -> Number:
     printed = assembled.get_value(int(mark[1]))
     _, exact = assembled.find_exact(f"value-{mark[1]}")
     why = assembled.replace_marks(item[mark.end() :]).partition(WHY)[2]
-    return Number(printed, parse_exact(exact, printed), why)
+    source = assembled.page.values[int(mark[1]) - 1].expression
+    return Number(printed, parse_exact(exact, printed), why, source)
 
 
 def parse_exact(exact: str, printed: str) -> Any:

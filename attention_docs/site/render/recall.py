@@ -6,9 +6,11 @@ A chapter ends with them, as boxes `recall`. The page `review` brings those of a
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from html import escape
 from xml.etree.ElementTree import Element, SubElement
 
 from attention_docs.site.read.failure import Failure
@@ -19,6 +21,7 @@ from attention_docs.site.render.boxes import link_section
 from attention_docs.site.render.chapters import Chapters
 
 PAGE = "review"
+MARKS = re.compile(r"[*`$]")
 OWN_LINK = re.compile(r"\]\(#")
 
 
@@ -90,6 +93,19 @@ def _read_card(box: Passage, assembled: AssembledPage, lines: list[str]) -> Card
     return Card(page.slug, box.id, box.title, answer, link)
 
 
+def list_exercises(chapters: Chapters) -> list[tuple[str, str, dict[str, str]]]:
+    """Of each chapter its name, its title and its exercises by their ids, in words."""
+    found = []
+    for slug, number in chapters.numbered.items():
+        page = chapters.find_page(slug)
+        boxes = (one for one in page.passages if one.kind == "exercise")
+        names = {
+            one.id: f"{number}.{page.places[one.id]} {MARKS.sub('', one.title)}" for one in boxes
+        }
+        found.append((slug, f"{number} {page.title}", names))
+    return found
+
+
 def name_deck(lang: str) -> str:
     """The name of the file for Anki, beside the first page of its language."""
     return f"attention-{lang}.apkg"
@@ -98,11 +114,11 @@ def name_deck(lang: str) -> str:
 def render_review(chapters: Chapters) -> str:
     """All cards, chapter by chapter, after a line that offers them for Anki."""
     words = chapters.locale["site"]["review"]
-    name = name_deck(chapters.lang)
+    name, exercises = name_deck(chapters.lang), list_exercises(chapters)
     parts = [
         f'<p class="cards-file"><a href="../{name}" download="{name}">{words["anki"]}</a>'
         f"{chapters.locale['site']['marks']['stop']} {words['again']}</p>",
-        '<div class="review-place"></div>',
+        f'<div class="review-place" data-exercises="{escape(json.dumps(exercises))}"></div>',
     ]
     slug = ""
     for card in list_cards(chapters):

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from attention_docs.site.addresses import BANKS
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.passage import Passage
+from attention_docs.site.read.variants import read_variants
 from attention_docs.site.render.assembled_page import AssembledPage
 from attention_docs.site.render.chapters import Chapters, Record
 from attention_docs.site.render.judged import list_asks
@@ -147,6 +148,8 @@ def _render_chapter(slug: str, chapters: Chapters) -> str:
     before = comma.join(f"[{chapters.numbered[one]}]({one}.md)" for one in original.builds_on)
     rows = {
         "objective": _find_objective(page.passages),
+        "answers": "<br>".join(one.title for one in page.passages if one.kind == "recall"),
+        "results": _list_results(slug, chapters),
         "before": before or words["nothing"],
         "needs": mathematics or words["nothing"],
         "reading": minutes,
@@ -168,6 +171,12 @@ def _find_objective(passages: Iterable[Passage]) -> str:
     short = next((one for one in passages if one.id == "short"), None)
     text = short.text.strip().split("\n\n")[0] if short else ""
     return "" if "{{" in text else text.replace("\n", " ")
+
+
+def _list_results(slug: str, chapters: Chapters) -> str:
+    """What a chapter proves or measures."""
+    boxes = (one for one in chapters.find_page(slug).passages if one.kind == "result")
+    return "<br>".join(link_place(f"{slug}#{one.id}", chapters) for one in boxes)
 
 
 def _list_exercises(slug: str, kinds: tuple[str, ...], chapters: Chapters) -> str:
@@ -193,7 +202,13 @@ def _list_files(slug: str, chapters: Chapters) -> str:
     if kinds & {"exercise", "guess", "recall"}:
         assembled = AssembledPage(page, chapters.results(page), chapters.locale)
         cards = sum(one.kind == "recall" for one in page.passages)
-        number = len([*list_asks(assembled)]) + cards
+        asks = list(list_asks(assembled))
+        varied = sum(
+            one.holds(ask.name) and ask.wanted is not None
+            for one in read_variants(chapters.docs.parent, slug)
+            for ask in asks
+        )
+        number = len(asks) + cards + varied
         label = words["teaching"]["bank"].format(number)
         found.append((f"{root}{BANKS}/{page.text_lang}/{slug}.xml", label))
     return "<br>".join(f'<a href="{path}" download>{label}</a>' for path, label in found)

@@ -316,6 +316,16 @@ def test_how_surprising_each_token_was(loaded: Any, parameters: Any) -> None:
     assert [float(one) for one in shown[1:]] == pytest.approx(wanted.tolist(), abs=0.07)
 
 
+@needs_model
+def test_nothing_is_wider_than_a_phone(loaded: Any) -> None:
+    """The names of what can be taken out are long."""
+    before = loaded.viewport_size
+    loaded.set_viewport_size({"width": 390, "height": 900})
+    loaded.locator(".next-own .next-tools select").last.wait_for()
+    assert loaded.evaluate("document.documentElement.scrollWidth") == 390
+    loaded.set_viewport_size(before)
+
+
 COMPARED = """() => [...document.querySelectorAll(".next-compared tr")]
   .map((row) => [...row.children].map((cell) => cell.textContent))"""
 

@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 
+from attention_docs.data import load_neurons
 from attention_docs.locales import read_locale
 from attention_docs.next_word import Writer, answer
 from attention_docs.site.read.failure import Failure
@@ -61,14 +62,14 @@ def test_each_chapter_has_its_panel(view: str, lang: str, site: Any) -> None:
 
 def test_every_word_is_used_and_every_used_word_is_there() -> None:
     """By the scripts of the panels, as `words.name` or as a name in quotes or of a field."""
-    names = ("model-panel", "model-offer", "model-parts", "model")
+    names = ("model-panel", "model-offer", "model-parts", "model", "neurons")
     text = "\n".join((LIVE / f"{one}.js").read_text(encoding="utf-8") for one in names)
     asked = {*re.findall(r"\bwords\.(\w+)", text), *re.findall(r'\bsay\("(\w+)"', text)}
     for lang in LANGUAGES:
         given = {name for view in VIEWS for name in words(view, lang)}
         unused = [name for name in given if not re.search(rf'[."]{name}\b|\b{name}: \[', text)]
         assert sorted(unused) == ["script"]  # which stands in the page itself
-        assert asked - given == {"kept", "megabytes", "parts"}, lang  # of the files
+        assert asked - given == {"data", "kept", "megabytes", "parts"}, lang  # of the files
 
 
 def test_what_stands_there_without_the_model() -> None:
@@ -117,6 +118,47 @@ def test_nothing_is_loaded_before_the_press(lang: str, visit: Visit) -> None:
         arg=start,
     )
     assert button.is_visible()
+    assert_everyone_can_use(tab)
+
+
+# --- neurons, without the model -------------------------------------------------------------------
+
+
+def check_neuron(one: Any, shown: Any, given: dict[str, Any]) -> None:
+    """What a neuron raises, its five texts, their most active tokens, and the two shares."""
+    text = shown.text_content()
+    tokens = [re.sub("^ +", lambda spaces: "␣" * len(spaces[0]), name) for name in one["raised"]]
+    assert given["comma"].join(tokens).replace("\n", "↵") in text
+    for kept, place in zip(one["strongest"], shown.locator(".next-looks").all(), strict=True):
+        chips = place.locator(".next-look")
+        assert chips.count() == len(kept["tokens"])
+        peak = f"{kept['activity'][kept['at']]:.2f}".replace("-", "−")
+        assert chips.nth(kept["at"]).locator("small").text_content() == peak
+        assert place.locator("small").count() == 1
+        whole, cut, *_ = (f"{100 * share:.2f}%" for share in kept["next"])
+        assert given["after"].split("{whole}")[1].format(cut=cut) in text
+        assert whole in text
+
+
+@needs_browser
+@each_language
+def test_neurons_are_chosen_before_the_press(lang: str, visit: Visit) -> None:
+    """All that were measured; the address brings the choice back, and nothing is loaded for it."""
+    kept, given = load_neurons()["neurons"], words("transformer-block", lang)
+    tab = open_panel(visit, "transformer-block", lang)
+    select = tab.locator(".next-measured select")
+    for name in reversed(kept):
+        select.select_option(name)
+        check_neuron(kept[name], tab.locator(".next-measured .next-shown"), given)
+    select.select_option([*kept][2])
+    tab.wait_for_timeout(500)
+    other = tab.context.new_page()
+    other.goto(tab.url)
+    chosen = other.locator(".next-measured select")
+    chosen.wait_for()
+    assert chosen.input_value() == [*kept][2]
+    check_neuron(kept[[*kept][2]], other.locator(".next-measured .next-shown"), given)
+    assert other.locator("section[data-view] .md-button").is_visible()
     assert_everyone_can_use(tab)
 
 
@@ -233,10 +275,10 @@ def check_transformer_block(tab: Any) -> None:
     """The activity at each token, what the row raises there, and the cut."""
     whole = ask("read", text=tab.locator("section[data-view] textarea").input_value())["next"]
     said = ask("neuron", layer=19, neuron=209)
-    texts = tab.locator(".next-looks small").all_text_contents()
+    texts = tab.locator(".next-own .next-looks small").all_text_contents()
     shown = [float(one.replace("−", "-")) for one in texts]
     np.testing.assert_allclose(shown, said["activity"], atol=0.02)
-    assert "␣November, ␣December, ␣October" in tab.locator(".next-shown").inner_text()
+    assert "␣November, ␣December, ␣October" in tab.locator(".next-own .next-shown").inner_text()
     check_column(column(tab, 1), whole, ask("change", neurons=[[19, 209]])["next"])
 
 
@@ -332,7 +374,7 @@ def test_a_panel_shows_what_the_package_computes(view: str, visit: Visit) -> Non
     tab = open_panel(visit, view)
     tab.set_default_timeout(10 * PATIENCE)
     tab.locator("section[data-view] .md-button").click()
-    tab.wait_for_selector(f"section[data-view] {READY.get(view, '.next-shown > *')}")
+    tab.wait_for_selector(f".next-own {READY.get(view, '.next-shown > *')}")
     CHECKS[view](tab)
     check_address(tab, view)
     tab.locator("section[data-view] textarea").fill(" ")

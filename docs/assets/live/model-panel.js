@@ -17,6 +17,7 @@ import {
   paintMap,
   toShare,
 } from "./model-parts.js";
+import { loadNeurons } from "./neurons.js";
 import { showToken } from "./next-bars.js";
 
 let words; // of this panel, from a file of its own
@@ -31,6 +32,7 @@ export async function start(place) {
   words = await (await fetch(file)).json();
   await addStyles("next.css");
   const panel = new Panel(VIEWS[words.view]);
+  await panel.view.prepare?.(panel);
   place.replaceWith(panel.element);
   panel.follow();
   addEventListener("hashchange", () => panel.follow());
@@ -67,6 +69,7 @@ class Panel {
   /* Shown at once if the model is here, and once it is, which may be again. */
   follow() {
     if (!this.given.model) return;
+    this.neurons?.show(this.given.layer, this.given.neuron);
     this.element.scrollIntoView({ block: "nearest" });
     if (this.offer.model.state === "ready") this.begin();
   }
@@ -77,6 +80,17 @@ class Panel {
     const { text, row, kept } = this;
     const shown = { model: words.view, text, row, ...Object.fromEntries(fields), ...kept };
     writeAddress(`#${new URLSearchParams(shown)}`);
+  }
+
+  /* Other numbers for the fields, which may not be here yet. */
+  choose(numbers) {
+    if (this.offer.model.state !== "ready") {
+      writeAddress(`#${new URLSearchParams({ ...this.given, model: words.view, ...numbers })}`);
+      return;
+    }
+    for (const [name, number] of Object.entries(numbers)) this.values[name].value = number;
+    this.kept = {};
+    this.update();
   }
 
   /* --- the model is here */
@@ -465,12 +479,17 @@ const VIEWS = {
     text: "The conference will be held on",
     fields: { layer: [19, LAYERS], neuron: [209, { min: 0, max: NEURONS - 1, step: 1 }] },
     keeps: ["control"],
+    async prepare(panel) {
+      panel.neurons = await loadNeurons(words, (numbers) => panel.choose(numbers));
+      if (panel.neurons) panel.offer.element.before(panel.neurons.element);
+    },
     async load(panel, isWanted) {
       const [layer, neuron] = [panel.get("layer"), panel.get("neuron")];
       const given = Number(panel.kept.control ?? neuron);
       const drawn = (neuron + 1 + Math.floor(Math.random() * (NEURONS - 1))) % NEURONS;
       const other = isBelow(given, NEURONS) && given !== neuron ? given : drawn;
       panel.kept = { control: other };
+      panel.neurons?.show(layer, neuron);
       const changes = [{}, { neurons: [[layer, neuron]] }, { neurons: [[layer, other]] }];
       const found = await panel.compare(changes, isWanted);
       const said = found && (await panel.ask({ do: "neuron", layer, neuron }));

@@ -312,7 +312,7 @@ class Writer:
             Its activity at each token; the ids that it raises where that is positive, and those
             where it is negative.
         """
-        run = self._run(self.ids, (), [*self.skip, (layer, "feed-forward")])
+        run = self._run(self.ids, (), self.skip)
         activity = neuron_activity(run, self.model, (layer, neuron))
         raised = np.argsort(-neuron_writes((layer, neuron), self.whole), kind="stable")
         return activity.tolist(), [raised[:COUNT].tolist(), raised[: -COUNT - 1 : -1].tolist()]

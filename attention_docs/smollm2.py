@@ -82,12 +82,14 @@ class Run(NamedTuple):
 
     Attributes:
         logits: (..., n, vocabulary), for what follows each token.
+        between: for each layer the rows (..., n, d_model) between its two parts.
         layers: for each layer the rows (..., n, d_model) that it leaves.
         seen: what the watched heads computed.
         cache: for each layer the keys and values of all tokens so far, RoPE in the keys.
     """
 
     logits: Float[np.ndarray, "... n vocabulary"]
+    between: list[Float[np.ndarray, "... n d_model"]]
     layers: list[Float[np.ndarray, "... n d_model"]]
     seen: dict[Head, Seen]
     cache: list[Cache]
@@ -231,8 +233,9 @@ def run_model(
             the work.
 
     Returns:
-        Logits (..., n, vocabulary) in float32, or (..., 1, vocabulary), the rows after each layer,
-        what each watched head computed, and the cache with these tokens.
+        Logits (..., n, vocabulary) in float32, or (..., 1, vocabulary), the rows between the parts
+        of each layer and after it, what each watched head computed, and the cache with these
+        tokens.
 
     Raises:
         ValueError: a head, a layer, a part or a token that is not there, or segments or positions
@@ -251,7 +254,7 @@ def run_model(
         places = segment_positions(segments)[..., None, start:]
     places = places if positions is None else positions
     places = places.astype(np.float32)
-    x, run = embed(ids, model.table), Run(np.empty(0), [], {}, [])
+    x, run = embed(ids, model.table), Run(np.empty(0), [], [], {}, [])
     watched = frozenset(watch)
     for layer, W in enumerate(model.blocks):
         y = rms_norm(x, W["attn_norm"], EPSILON)
@@ -269,6 +272,7 @@ def run_model(
                 o[..., head, :, :] = cut[layer, head] if isinstance(cut, Mapping) else 0
         if (layer, "attention") not in skip:
             x = x + linear(join_heads(o), W["attn_output"], None)
+        run.between.append(x)
         if (layer, "feed-forward") not in skip:
             y = rms_norm(x, W["ffn_norm"], EPSILON)
             x = x + swiglu(y, W["ffn_gate"], W["ffn_up"], W["ffn_down"])
@@ -351,8 +355,7 @@ def neuron_activity(
     $$a_i = \operatorname{SiLU}(y_i W_\text{gate})_c \, (y_i W_\text{up})_c$$
 
     Args:
-        run: of the tokens, in which the feed-forward network of this layer was skipped, so that
-            the layer leaves what the network would have read.
+        run: of the tokens.
         model: as `load_smollm2` gives it.
         neuron: a layer and a neuron c in it, both counted from 0.
 
@@ -367,7 +370,7 @@ def neuron_activity(
     """
     layer, c = neuron
     W = model.blocks[layer]
-    y = rms_norm(run.layers[layer], W["ffn_norm"], EPSILON)
+    y = rms_norm(run.between[layer], W["ffn_norm"], EPSILON)
     gate, up = (linear(y, W[f"ffn_{one}"][:, [c]], None)[..., 0] for one in ("gate", "up"))
     active: Float[np.ndarray, "... n"] = silu(gate) * up
     return active

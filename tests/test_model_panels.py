@@ -12,10 +12,12 @@ import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
 
+from attention_docs.data import load_neurons
 from attention_docs.locales import read_locale
 from attention_docs.next_word import Writer, answer
 from attention_docs.site.read.failure import Failure
@@ -60,14 +62,14 @@ def test_each_chapter_has_its_panel(view: str, lang: str, site: Any) -> None:
 
 def test_every_word_is_used_and_every_used_word_is_there() -> None:
     """By the scripts of the panels, as `words.name` or as a name in quotes or of a field."""
-    names = ("model-panel", "model-offer", "model-parts", "model")
+    names = ("model-panel", "model-offer", "model-parts", "model", "neurons")
     text = "\n".join((LIVE / f"{one}.js").read_text(encoding="utf-8") for one in names)
     asked = {*re.findall(r"\bwords\.(\w+)", text), *re.findall(r'\bsay\("(\w+)"', text)}
     for lang in LANGUAGES:
         given = {name for view in VIEWS for name in words(view, lang)}
         unused = [name for name in given if not re.search(rf'[."]{name}\b|\b{name}: \[', text)]
         assert sorted(unused) == ["script"]  # which stands in the page itself
-        assert asked - given == {"kept", "megabytes", "parts"}, lang  # of the files
+        assert asked - given == {"data", "kept", "megabytes", "parts"}, lang  # of the files
 
 
 def test_what_stands_there_without_the_model() -> None:
@@ -116,6 +118,47 @@ def test_nothing_is_loaded_before_the_press(lang: str, visit: Visit) -> None:
         arg=start,
     )
     assert button.is_visible()
+    assert_everyone_can_use(tab)
+
+
+# --- neurons, without the model -------------------------------------------------------------------
+
+
+def check_neuron(one: Any, shown: Any, given: dict[str, Any]) -> None:
+    """What a neuron raises, its five texts, their most active tokens, and the two shares."""
+    text = shown.text_content()
+    tokens = [re.sub("^ +", lambda spaces: "␣" * len(spaces[0]), name) for name in one["raised"]]
+    assert given["comma"].join(tokens).replace("\n", "↵") in text
+    for kept, place in zip(one["strongest"], shown.locator(".next-looks").all(), strict=True):
+        chips = place.locator(".next-look")
+        assert chips.count() == len(kept["tokens"])
+        peak = f"{kept['activity'][kept['at']]:.2f}".replace("-", "−")
+        assert chips.nth(kept["at"]).locator("small").text_content() == peak
+        assert place.locator("small").count() == 1
+        whole, cut, *_ = (f"{100 * share:.2f}%" for share in kept["next"])
+        assert given["after"].split("{whole}")[1].format(cut=cut) in text
+        assert whole in text
+
+
+@needs_browser
+@each_language
+def test_neurons_are_chosen_before_the_press(lang: str, visit: Visit) -> None:
+    """All that were measured; the address brings the choice back, and nothing is loaded for it."""
+    kept, given = load_neurons()["neurons"], words("transformer-block", lang)
+    tab = open_panel(visit, "transformer-block", lang)
+    select = tab.locator(".next-measured select")
+    for name in reversed(kept):
+        select.select_option(name)
+        check_neuron(kept[name], tab.locator(".next-measured .next-shown"), given)
+    select.select_option([*kept][2])
+    tab.wait_for_timeout(500)
+    other = tab.context.new_page()
+    other.goto(tab.url)
+    chosen = other.locator(".next-measured select")
+    chosen.wait_for()
+    assert chosen.input_value() == [*kept][2]
+    check_neuron(kept[[*kept][2]], other.locator(".next-measured .next-shown"), given)
+    assert other.locator("section[data-view] .md-button").is_visible()
     assert_everyone_can_use(tab)
 
 
@@ -185,6 +228,14 @@ def check_positions(tab: Any) -> None:
     with_step(tab, 0)
     check_column(column(tab, 1), whole, moved)
     assert column(tab, 0) != column(tab, 1)
+    said = words("positions")["noNumber"].format(min="−1000000", max="1000000")
+    for bad in ("1e300", ""):
+        tab.locator("section[data-view] input").nth(1).fill(bad)
+        tab.locator("section[data-view] input").nth(1).press("Tab")
+        assert tab.locator(".next-own > [role=status]").text_content() == said
+    tab.locator("section[data-view] input").nth(1).fill("0")
+    tab.locator("section[data-view] input").nth(1).press("Tab")
+    tab.wait_for_selector("section[data-view] table")
 
 
 def with_step(tab: Any, step: int) -> None:
@@ -224,10 +275,10 @@ def check_transformer_block(tab: Any) -> None:
     """The activity at each token, what the row raises there, and the cut."""
     whole = ask("read", text=tab.locator("section[data-view] textarea").input_value())["next"]
     said = ask("neuron", layer=19, neuron=209)
-    texts = tab.locator(".next-looks small").all_text_contents()
+    texts = tab.locator(".next-own .next-looks small").all_text_contents()
     shown = [float(one.replace("−", "-")) for one in texts]
     np.testing.assert_allclose(shown, said["activity"], atol=0.02)
-    assert "␣November, ␣December, ␣October" in tab.locator(".next-shown").inner_text()
+    assert "␣November, ␣December, ␣October" in tab.locator(".next-own .next-shown").inner_text()
     check_column(column(tab, 1), whole, ask("change", neurons=[[19, 209]])["next"])
 
 
@@ -256,17 +307,98 @@ CHECKS = {
 }
 READY = {"generation": ".next-read button"}  # the others show something without a further press
 
+OTHERS = {"positions": ["500", "0.5"], "transformer-block": ["300"]}  # for fields with a number
+STATE = """() => {
+  const all = (selector) => [...document.querySelectorAll(`section[data-view] ${selector}`)];
+  const shown = all(".next-shown").map((one) => one.innerText).join();
+  const isRace = all(".next-race").length > 0; // it takes another time
+  return [
+    ...all(":is(textarea, select, input)").map((one) => one.value),
+    all(".next-read button").findIndex((one) => one.classList.contains("chosen")),
+    isRace ? shown.replace(/\\d+\\.\\d\\d/g, "") : shown,
+  ];
+}"""
+
+
+IS_QUIET = "document.querySelector('.next-own > [role=status]').textContent === ''"
+TEXT = "He paid 4 dollars & left;\nhe said <b>今天</b> 🙂 50% \N{ZERO WIDTH SPACE} مرحبا."
+
+
+def choose_everything(tab: Any, view: str) -> None:
+    """Another text, another choice for each field, and a head taken out where there is a button."""
+    panel = tab.locator("section[data-view]")
+    own = panel.locator(".next-own")
+    own.locator("textarea").fill(TEXT)
+    own.get_by_text(words(view)["read"], exact=True).click()
+    tab.wait_for_function(IS_QUIET)
+    for select in own.locator("select").all():
+        select.select_option("4")
+    for field, value in zip(own.locator("input").all(), OTHERS.get(view, ()), strict=True):
+        field.fill(value)
+        field.press("Tab")
+    if "takeOut" in words(view):
+        own.get_by_text(words(view)["takeOut"], exact=True).click()
+        tab.wait_for_timeout(100)
+    tab.wait_for_function(IS_QUIET)
+    assert own.locator(":is(b:has-text('今天'), img)").count() == 0
+
+
+def check_address(tab: Any, view: str) -> None:
+    """It brings text, fields, token, and what was drawn at random back; nothing is asked for."""
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    if view != "generation":  # whose race is drawn already, and takes long
+        choose_everything(tab, view)
+    tab.locator(".next-read button").nth(3).click()
+    tab.wait_for_timeout(500)  # addresses are written a few times a second
+    state, address = tab.evaluate(STATE), tab.evaluate("location.hash")
+    assert address.startswith(f"#model={view}&text=")
+    tab.evaluate(f"location.hash = '#model={view}&text=Something+else&row=99&layer=x&out=7&step='")
+    tab.wait_for_function("document.querySelectorAll('.next-read button').length === 3")
+    tab.wait_for_function(IS_QUIET)
+    assert tab.evaluate(STATE) != state
+    tab.evaluate("(hash) => { location.hash = hash }", address)
+    tab.wait_for_function(f"(state) => String(({STATE})()) === String(state)", arg=state)
+    tab.wait_for_timeout(500)
+    assert tab.evaluate("location.hash") == address
+    assert asked == []
+
 
 @needs_model
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_panel_shows_what_the_package_computes(view: str, visit: Visit) -> None:
-    """In a browser, against the package; the tests of its chapter compare that with PyTorch."""
+    """In a browser, against the package; the tests of its chapter compare that with PyTorch.
+
+    A link brings back what is shown.
+    """
     tab = open_panel(visit, view)
     tab.set_default_timeout(10 * PATIENCE)
     tab.locator("section[data-view] .md-button").click()
-    tab.wait_for_selector(f"section[data-view] {READY.get(view, '.next-shown > *')}")
+    tab.wait_for_selector(f".next-own {READY.get(view, '.next-shown > *')}")
     CHECKS[view](tab)
+    check_address(tab, view)
     tab.locator("section[data-view] textarea").fill(" ")
     tab.get_by_text(words(view)["read"], exact=True).click()
     assert tab.locator(".next-own [role=status]").text_content() == words(view)["empty"]
     assert_everyone_can_use(tab)
+
+
+@needs_model
+def test_a_link_waits_for_the_press(visit: Visit) -> None:
+    """It leads to the panel, loads nothing, and is followed once the model is here."""
+    given = {"text": "The cats sleep.", "layer": "0", "headNumber": "4", "row": "2"}
+    tab = visit(f"{make_path('en', 'masking')}#{urlencode({'model': 'masking', **given})}")
+    tab.set_default_timeout(10 * PATIENCE)
+    button = tab.locator("section[data-view] .md-button")
+    button.wait_for()
+    tab.wait_for_timeout(1000)
+    asked = tab.evaluate("performance.getEntriesByType('resource').map((one) => one.name)")
+    assert not [url for url in asked if "/live/" in url and url.endswith((".zip", ".0"))]
+    box = tab.locator("section[data-view]").bounding_box()
+    assert 48 <= box["y"] <= 900  # not behind the header
+    button.click()
+    tab.wait_for_selector(".next-shown canvas")
+    row = (ask("read", text=given["text"]), ask("map", layer=0, head=4)[2])[1]
+    shown = tab.locator(".next-looks small").all_text_contents()
+    np.testing.assert_allclose([float(one) for one in shown[:3]], row[:3], atol=0.011)
+    assert tab.locator("section[data-view] textarea").input_value() == given["text"]

@@ -120,6 +120,7 @@ def test_an_address_brings_the_place_back(visit: Visit) -> None:
     tab.locator(".next-choose select").select_option("2")
     tab.locator(".next-bars button").nth(0).click()
     tab.evaluate(SET, [0, 0.5])
+    tab.wait_for_timeout(500)  # addresses are written a few times a second
     shown, address = tab.evaluate(SHARES), tab.url
     assert "#next=2,0,0.5,11,1" in address
     again = visit()
@@ -131,6 +132,27 @@ def test_an_address_brings_the_place_back(visit: Visit) -> None:
         again.goto(address.split("#")[0] + nonsense)
         again.wait_for_selector(".next-bars li")
         assert again.locator(".next-bars li").count() == 10
+
+
+@needs_browser
+def test_a_slider_that_is_dragged_writes_the_last_address(visit: Visit) -> None:
+    """Though a browser refuses more than a hundred addresses in ten seconds."""
+    tab = open_panel(visit)
+    tab.evaluate(
+        """() => {
+          const replace = history.replaceState.bind(history);
+          window.written = 0;
+          history.replaceState = (...given) => {
+            window.written += 1;
+            if (window.written > 100) throw new DOMException("", "SecurityError");
+            replace(...given);
+          };
+        }"""
+    )
+    for n in range(150):
+        tab.evaluate(SET, [0, 0.2 + n / 100])
+    tab.wait_for_function("location.hash.includes(',1.7,11,1')")  # of steps of 0.05
+    assert tab.evaluate("window.written") < 100
 
 
 @needs_browser
@@ -236,7 +258,9 @@ def test_characters_of_several_tokens_stay_whole(loaded: Any) -> None:
         arg=text,
     )
     assert loaded.locator(".next-own textarea").input_value().startswith(text)
-    assert f"&text={quote_plus(text)}" in loaded.url
+    loaded.wait_for_function(
+        "(part) => location.hash.includes(part)", arg=f"&text={quote_plus(text)}"
+    )
 
 
 @needs_model
@@ -290,6 +314,16 @@ def test_how_surprising_each_token_was(loaded: Any, parameters: Any) -> None:
     assert shown[0] == ""
     wanted = losses / math.log(2)
     assert [float(one) for one in shown[1:]] == pytest.approx(wanted.tolist(), abs=0.07)
+
+
+@needs_model
+def test_nothing_is_wider_than_a_phone(loaded: Any) -> None:
+    """The names of what can be taken out are long."""
+    before = loaded.viewport_size
+    loaded.set_viewport_size({"width": 390, "height": 900})
+    loaded.locator(".next-own .next-tools select").last.wait_for()
+    assert loaded.evaluate("document.documentElement.scrollWidth") == 390
+    loaded.set_viewport_size(before)
 
 
 COMPARED = """() => [...document.querySelectorAll(".next-compared tr")]
@@ -369,6 +403,7 @@ def test_a_link_brings_everything_back(loaded: Any) -> None:
     loaded.wait_for_selector(".next-own .next-layers li")
     loaded.locator(".next-own [type=checkbox]").uncheck()
     loaded.locator(".next-own [type=range]").first.fill("0.5")
+    loaded.wait_for_timeout(500)
     state, hash_ = loaded.evaluate(STATE), loaded.evaluate("location.hash")
     assert None not in state
     loaded.evaluate("location.hash = '#next=1,,1,11,1&text=Something+else'")
@@ -378,6 +413,7 @@ def test_a_link_brings_everything_back(loaded: Any) -> None:
     loaded.wait_for_selector(".next-compared table")
     loaded.wait_for_selector(".next-own .next-layers li")
     loaded.wait_for_function(f"(state) => String(({STATE})()) === String(state)", arg=state)
+    loaded.wait_for_timeout(500)
     assert loaded.evaluate("location.hash") == hash_
     assert asked == []
     loaded.locator(".next-own [type=checkbox]").check()

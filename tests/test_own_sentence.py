@@ -148,6 +148,7 @@ def test_a_word_says_where_it_looks(loaded: Form) -> None:
         ("\N{ZERO WIDTH SPACE}", 0, "empty"),
         ("🙂", 3, "unknown"),
         ("你好", 4, "done"),
+        ("مرحبا بالعالم", 14, "done"),
         ("word " * 2000, MAX_TOKENS, "cut"),
         ("x" * 10_000, 3, "unknown"),
         ('<img src=x onerror="window.hurt = 1"><script>window.hurt = 1</script>', 33, "done"),
@@ -164,6 +165,36 @@ def test_bad_input_does_no_harm(text: str, tokens: int, said: str, loaded: Form)
     assert (
         loaded.tab.locator(":is(.sentence-maps, form.own-sentence) :is(img, script)").count() == 0
     )
+
+
+@needs_model
+def test_an_address_brings_sentence_and_map_back(loaded: Form) -> None:
+    """At once where the model is, and after the press in another tab; nothing is asked for."""
+    tab, text = loaded.tab, "The cat & the dog, 50% asleep."
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    loaded.read(text)
+    tab.locator(".sentence-grid button").nth(4 * 12 + 7).click()
+    tab.locator(".sentence-words button").nth(2).click()
+    said = tab.locator(".sentence-looks").text_content()
+    tab.wait_for_timeout(500)  # addresses are written a few times a second
+    address = tab.url
+    assert asked == []
+    loaded.read(EXAMPLES[1])
+    tab.evaluate("(url) => { location.href = url }", address)
+    tab.wait_for_function(
+        "(said) => document.querySelector('.sentence-looks').textContent === said", arg=said
+    )
+    assert str(tab.locator(".sentence-title").text_content()).startswith("Layer 4, head 7")
+    other = tab.context.new_page()
+    other.goto(address)
+    form = Form(other)
+    assert form.form.locator("input").input_value() == text
+    assert form.form.bounding_box()["y"] < 900
+    form.press()
+    other.wait_for_selector(".sentence-looks")
+    assert other.locator(".sentence-looks").text_content() == said
+    other.close()
 
 
 @needs_model

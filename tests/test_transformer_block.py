@@ -24,8 +24,10 @@ from torch.utils.flop_counter import FlopCounterMode
 from attention_docs import transformer_block
 from attention_docs.heads import FOLDER
 from attention_docs.multi_head import Parameters
+from attention_docs.next_word import token_text
 from attention_docs.nn import TransformerEncoderLayer
-from attention_docs.smollm2 import encode_text, load_smollm2
+from attention_docs.site.publish import neurons
+from attention_docs.smollm2 import SmolLM2, encode_text
 from attention_docs.transformer_block import (
     BlockParameters,
     block_flops,
@@ -52,7 +54,15 @@ from tests.exact import (
     product,
 )
 from tests.page import Page, parse_number, vector_of
-from tests.test_heads import FILE, Tensors, in_torch, needs_model, run_in_torch  # noqa: F401
+from tests.test_heads import (  # noqa: F401
+    FILE,
+    Tensors,
+    in_torch,
+    make_small,
+    model,
+    needs_model,
+    run_in_torch,
+)
 
 seeds = st.integers(0, 2**31 - 1)
 # How far two ways to round may lie apart where the numbers are of size 1.
@@ -1068,14 +1078,15 @@ def test_a_neuron(chapter: Page) -> None:
         "July, May",
         f"{1536 * 30:,}",
         *(f"{min(lost):.0f}", f"{max(lost):.0f}", f"{moved:.4f}"),
+        f"{len(neurons.CORPUS.read_text(encoding='utf-8').splitlines()):,}",
     ]
 
 
 @needs_model
 @pytest.mark.timeout(900)
-def test_the_neuron_is_measured_again(in_torch: Tensors) -> None:  # noqa: F811
+def test_the_neuron_is_measured_again(in_torch: Tensors, model: SmolLM2) -> None:  # noqa: F811
     """In PyTorch: what its row raises, where it is active, and what two cuts cost."""
-    (layer, neuron), model = NEURON["neuron"], load_smollm2(FILE)
+    layer, neuron = NEURON["neuron"]
     block = f"blk.{layer}."
     down, table = in_torch[f"{block}ffn_down"], in_torch["token_embd"]
     raised = (table @ (-down[:, neuron] * in_torch["output_norm"])).topk(12).indices
@@ -1101,3 +1112,76 @@ def test_the_neuron_is_measured_again(in_torch: Tensors) -> None:  # noqa: F811
     ids = torch.tensor(encode_text(NEURON["texts"][0]["text"], model))
     again = months_next(ids, NEURON["drawn"][0])
     np.testing.assert_allclose(again, NEURON["texts"][0]["others cut"][0], atol=5e-3)
+
+
+NEURONS = json.loads((FOLDER / "neurons.json").read_text(encoding="utf-8"))
+
+
+def activity_in_torch(ids: torch.Tensor, layer: int, neuron: int, p: Tensors) -> torch.Tensor:
+    """What one neuron of SwiGLU puts out at each token."""
+    layers: list[torch.Tensor] = []
+    run_in_torch(ids, p, skip=[(layer, "feed-forward")], layers=layers)
+    y = nn.functional.rms_norm(
+        layers[layer], layers[0].shape[-1:], p[f"blk.{layer}.ffn_norm"], 1e-5
+    )
+    gate, up = (y @ p[f"blk.{layer}.ffn_{name}"][neuron] for name in ("gate", "up"))
+    return nn.functional.silu(gate) * up
+
+
+def test_texts_are_scanned_in_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of different lengths, two in a row, against each alone in torch."""
+    monkeypatch.setattr(neurons, "TOGETHER", 2)
+    small, p = make_small(9)
+    texts, chosen = [[0, 3, 5, 8], [0, 7], [0, 1, 2, 4, 6, 9]], [(21, 5), (3, 2)]
+    for ids, found in zip(texts, neurons.scan_texts(texts, chosen, small), strict=True):
+        for (layer, neuron), row in zip(chosen, found, strict=True):
+            wanted = activity_in_torch(torch.tensor(ids), layer, neuron, p)
+            np.testing.assert_allclose(row, wanted, rtol=0, atol=1e-3)
+
+
+def test_the_kept_neurons_and_their_texts() -> None:
+    """Of the corpus in the repository, the most active first, each at its most active token."""
+    lines = neurons.CORPUS.read_text(encoding="utf-8").splitlines()
+    assert NEURONS["texts"] == len(lines)
+    for one in NEURONS["neurons"].values():
+        peaks = []
+        for text in one["strongest"]:
+            assert lines[text["text"]].startswith("".join(text["tokens"][:3]))
+            signed = [one["sign"] * number for number in text["activity"]]
+            assert max(signed) == signed[text["at"]]
+            peaks.append(max(signed))
+        assert peaks == sorted(peaks, reverse=True)
+        assert len({text["text"] for text in one["strongest"]}) == len(peaks) == 5
+
+
+@needs_model
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", NEURONS["neurons"])
+def test_neurons_are_measured_again(name: str, in_torch: Tensors, model: SmolLM2) -> None:  # noqa: F811
+    """In PyTorch: what the row raises, where it is active, what cuts cost; drawn texts do less."""
+    one, (layer, neuron) = NEURONS["neurons"][name], map(int, name.split("."))
+    down = in_torch[f"blk.{layer}.ffn_down"]
+    written = in_torch["token_embd"] @ (down[:, neuron] * in_torch["output_norm"])
+    raised = (one["sign"] * written).topk(12).indices
+    assert [token_text(i, model) for i in raised.tolist()] == one["raised"]
+    lines = neurons.CORPUS.read_text(encoding="utf-8").splitlines()
+
+    def read(i: int) -> torch.Tensor:
+        return torch.tensor([0, *encode_text(lines[i], model)][:64])
+
+    for text in one["strongest"][:2]:
+        ids = read(text["text"])
+        active = activity_in_torch(ids, layer, neuron, in_torch)[1:]
+        np.testing.assert_allclose(active, text["activity"], atol=0.05)
+        for place, out in enumerate([[], [neuron], one["others"][:1]]):
+            kept = down.clone()
+            kept[:, out] = 0
+            cut = in_torch | {f"blk.{layer}.ffn_down": kept}
+            logits, _ = run_in_torch(ids[: text["at"] + 2], cut)
+            share = logits[-1].softmax(dim=-1)[raised].sum().item()
+            assert share == pytest.approx(text["next"][place], abs=5e-3)
+    least = one["strongest"][-1]
+    for i in np.random.default_rng(layer).permutation(len(lines))[:3].tolist():
+        active = one["sign"] * activity_in_torch(read(i), layer, neuron, in_torch)[1:]
+        is_shown = i in [text["text"] for text in one["strongest"]]
+        assert is_shown or active.max() <= abs(least["activity"][least["at"]]) + 0.01

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 BEGINNINGS = "next-word.json"  # how the model goes on with some
 BATCH = "batches.json"  # two texts alone and in one batch
 NEURON = "neuron.json"  # one neuron: when it is active, and what it writes
+NEURONS = "neurons.json"  # several, and the texts that make them most active
 MAPS = "maps.json"  # maps, exchanged rows and cut heads on a question for capitals
 
 SMOLLM2 = {
@@ -61,6 +62,22 @@ def load_neuron() -> dict[str, Any]:
         [' November', ' December']
     """
     path = Path(__file__).parent / "smollm2" / NEURON
+    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return kept
+
+
+def load_neurons() -> dict[str, Any]:
+    """What several neurons of SmolLM2-135M-Instruct do on the definitions of a dictionary.
+
+    Source:
+        The file data/smollm2/neurons.json of this package; the README beside it says how to make
+        it.
+
+    Examples:
+        >>> load_neurons()["texts"]
+        737
+    """
+    path = Path(__file__).parent / "smollm2" / NEURONS
     kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return kept
 

@@ -353,7 +353,9 @@ function loadPanels() {
       { rootMargin: document.getElementById("index") ? "0px" : "400px" }, // the first view is light
     );
     near.observe(place);
-    if (location.hash.startsWith(`#${name}=`)) place.scrollIntoView();
+    const follow = () => location.hash.startsWith(`#${name}=`) && place.scrollIntoView();
+    follow();
+    addEventListener("hashchange", follow);
   }
 }
 
@@ -416,6 +418,15 @@ function offerSentence() {
     }
   });
   place.replaceWith(form);
+  // A sentence that an address brings along waits for the press.
+  const follow = () => {
+    const text = new URLSearchParams(location.hash.slice(1)).get("sentence");
+    if (!text) return;
+    field.value = text;
+    form.scrollIntoView();
+  };
+  follow();
+  addEventListener("hashchange", follow);
 }
 
 // Answers are judged by a script that loads when a reader turns to one, or has solved some.

@@ -242,9 +242,9 @@ print(f"Outputs: {text(linear[:, 0], '.0f')}")
 # --8<-- [end:collapse]
 
 # --8<-- [start:one-neuron]
-from attention_docs.data import load_neuron
+from attention_docs.data import load_neuron, load_neurons
 
-neuron = load_neuron()
+neuron, several = load_neuron(), load_neurons()
 raised = ", ".join(one.strip() for one in neuron["raised"])
 # --8<-- [end:one-neuron]
 

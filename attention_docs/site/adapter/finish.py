@@ -59,6 +59,7 @@ def finish_build(state: BuildState, config: MkDocsConfig) -> None:
     if build.target.minilm:
         live_pages.write_model_files(stage, build.root, build.cache)
     live_pages.write_beginnings(stage)
+    live_pages.write_neurons(stage)
     if build.target.smollm2:
         live_pages.write_writer_files(stage, build.root, build.cache)
     if state.session.served:

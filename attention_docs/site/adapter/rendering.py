@@ -207,7 +207,8 @@ def _describe_panel(state: BuildState, published: PublishedPage) -> dict[str, An
     if request is None or not state.build.target.smollm2:
         return {}
     words = state.build.read_locale(published.page.lang)["site"]
-    return {**describe_panel(request.name, words), **_find_writer(state, published)}
+    data = make_relative(live_pages.NEURONS, published.url)
+    return {**describe_panel(request.name, words), **_find_writer(state, published), "data": data}
 
 
 def _find_writer(state: BuildState, published: PublishedPage) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from importlib.metadata import files
 from pathlib import Path
 from typing import Any
 
-from attention_docs.data import list_ids, load_beginnings
+from attention_docs.data import list_ids, load_beginnings, load_neurons
 from attention_docs.running.names import find_names
 from attention_docs.running.result import Result, hash_figure
 from attention_docs.site.publish import bytecode, models, runtime
@@ -33,6 +33,9 @@ WRITER_FOLDER = "live/smollm2"
 PART = 25_000_000  # bytes: hosts limit the size of a file
 BEGINNINGS = "assets/beginnings/{}.json"
 """What was measured on the model that writes, in each language."""
+
+NEURONS = "assets/neurons.json"
+"""The same of its neurons, in all languages."""
 
 PACKAGE_FILE, LOCK = "package.zip", "pyodide-lock.json"
 MANIFEST = "files.json"  # sizes, to show how much is still to come, and hashes
@@ -271,6 +274,13 @@ def write_beginnings(stage: Path) -> None:
         path = stage / BEGINNINGS.format(lang)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, json.dumps(document, ensure_ascii=False, separators=(",", ":")))
+
+
+def write_neurons(stage: Path) -> None:
+    """Write what was measured on neurons of the model that writes."""
+    path = stage / NEURONS
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, json.dumps(load_neurons(), ensure_ascii=False, separators=(",", ":")))
 
 
 def list_parts() -> list[str]:

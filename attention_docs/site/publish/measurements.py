@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 
 from attention_docs.assistant import ANSWERS, chat_text
 from attention_docs.batches import pad
-from attention_docs.data import BATCH, BEGINNINGS, MAPS, NEURON, REFERENCE
+from attention_docs.data import BATCH, BEGINNINGS, MAPS, NEURON, NEURONS, REFERENCE
 from attention_docs.gguf import read_gguf
 from attention_docs.heads import (
     FOLDER,
@@ -459,6 +459,8 @@ def main(folder: Path) -> None:
     (FOLDER / MAPS).write_text(maps, encoding="utf-8")
     neuron = write_measurements(neurons.measure_neuron(model))
     (FOLDER / NEURON).write_text(neuron, encoding="utf-8")
+    several = write_measurements(neurons.measure_neurons(model))
+    (FOLDER / NEURONS).write_text(several, encoding="utf-8")
     found = beginnings.measure_beginnings(model)
     (FOLDER / BEGINNINGS).write_text(beginnings.write_beginnings(found), encoding="utf-8")
 

@@ -14,7 +14,7 @@ MARK = "model-panel"
 SHARED = (
     *("load", "cancel", "cancelled", "loading", "amount", "seconds", "starting"),
     *("keep", "keptAll", "keptSome", "remove", "full", "lost", "killed"),
-    *("opening", "own", "read", "reading", "empty", "cut", "id"),
+    *("opening", "own", "read", "reading", "empty", "cut", "id", "comma"),
     *("token", "whole", "without", "control", "below"),
 )
 """The words that every panel takes from those of the first one."""

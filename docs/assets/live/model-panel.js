@@ -1,6 +1,8 @@
 /* A panel of a chapter, in which the model that writes does on the reader's own text what the chapter has
    derived. All panels are one: a text, its tokens, a few fields, and what a view of VIEWS asks of the
-   model and draws of the answers. What is computed is in attention_docs/next_word.py. */
+   model and draws of the answers. What is computed is in attention_docs/next_word.py. All that a reader
+   has chosen stands in the address. */
+import { readAddress, writeAddress } from "./address.js";
 import { addStyles, element, fillTemplate, makeButton } from "./dom.js";
 import { ModelOffer } from "./model-offer.js";
 import {
@@ -15,19 +17,25 @@ import {
   paintMap,
   toShare,
 } from "./model-parts.js";
+import { loadNeurons } from "./neurons.js";
 import { showToken } from "./next-bars.js";
 
 let words; // of this panel, from a file of its own
 const TROPHY = "The trophy doesn't fit into the brown suitcase because it";
 const COUNT = 20; // tokens that are written with the cache and without
 const NEURONS = 1536; // of a layer
+const POSITIONS = { min: -1e6, max: 1e6, step: "any" }; // float32 tells all of them apart
 
 /* Put the panel in place of a paragraph. */
 export async function start(place) {
   const { file } = JSON.parse(document.getElementById("__words").textContent).model;
   words = await (await fetch(file)).json();
   await addStyles("next.css");
-  place.replaceWith(new Panel(VIEWS[words.view]).element);
+  const panel = new Panel(VIEWS[words.view]);
+  await panel.view.prepare?.(panel);
+  place.replaceWith(panel.element);
+  panel.follow();
+  addEventListener("hashchange", () => panel.follow());
 }
 
 class Panel {
@@ -50,12 +58,52 @@ class Panel {
     this.element = element("section", name, title, this.offer.element, this.own);
   }
 
-  begin() {
+  /* --- the address */
+
+  /* What it says of this panel. */
+  get given() {
+    const given = Object.fromEntries(readAddress());
+    return given.model === words.view ? given : {};
+  }
+
+  /* Shown at once if the model is here, and once it is, which may be again. */
+  follow() {
+    if (!this.given.model) return;
+    this.neurons?.show(this.given.layer, this.given.neuron);
+    this.element.scrollIntoView({ block: "nearest" });
+    if (this.offer.model.state === "ready") this.begin();
+  }
+
+  /* The text, the fields, the pressed token, and what the view `keeps` besides. */
+  remember() {
+    const fields = Object.entries(this.values).map(([name, { value }]) => [name, value]);
+    const { text, row, kept } = this;
+    const shown = { model: words.view, text, row, ...Object.fromEntries(fields), ...kept };
+    writeAddress(`#${new URLSearchParams(shown)}`);
+  }
+
+  /* Other numbers for the fields, which may not be here yet. */
+  choose(numbers) {
+    if (this.offer.model.state !== "ready") {
+      writeAddress(`#${new URLSearchParams({ ...this.given, model: words.view, ...numbers })}`);
+      return;
+    }
+    for (const [name, number] of Object.entries(numbers)) this.values[name].value = number;
+    this.kept = {};
+    this.update();
+  }
+
+  /* --- the model is here */
+
+  async begin() {
+    const { given } = this;
     this.field = element("textarea", { rows: 2, spellcheck: "false" });
-    this.field.value = this.view.text;
+    this.field.value = given.text?.trim() ? given.text : this.view.text;
     this.tokens = element("div", { class: "next-read", translate: "no" });
     this.values = {};
-    const fields = Object.entries(this.view.fields ?? {}).map((one) => this.makeField(...one));
+    const fields = Object.entries(this.view.fields ?? {}).map(([name, [first, range]]) =>
+      this.makeField(name, given[name], first, range),
+    );
     const actions = (this.view.actions ?? []).map(([word, press]) =>
       makeButton("md-button", words[word], () => press(this)),
     );
@@ -72,16 +120,25 @@ class Panel {
       this.status,
       this.shown,
     );
-    this.read();
+    const names = (this.view.keeps ?? []).filter((name) => name in given);
+    this.kept = Object.fromEntries(names.map((name) => [name, given[name]]));
+    await this.read(given.row);
+    if (this.view.waits && names.length && this.list) this.update();
   }
 
-  /* A number that the reader chooses; `first` is where it stands at the beginning. */
-  makeField(name, [first, size]) {
-    const change = () => this.view.actions || this.update(); // where nothing is to be pressed for it
-    const input = size
-      ? chooseBelow(size, change)
-      : element("input", { type: "number", step: "any", onchange: change });
-    input.value = first;
+  /* A number that the reader chooses, below `range` or as its bounds say: at the beginning the `given`
+     one, or `first`. */
+  makeField(name, given, first, range) {
+    const change = () => {
+      if (this.view.actions) return this.remember(); // until something is pressed
+      this.kept = {}; // it was about another choice
+      return this.update();
+    };
+    const input = range.max
+      ? element("input", { type: "number", required: true, ...range, onchange: change })
+      : chooseBelow(range, change);
+    input.value = given ?? "";
+    if (!input.value) input.value = first; // nothing that can be chosen was given
     this.values[name] = input;
     return element("label", {}, words[name], " ", input);
   }
@@ -103,7 +160,7 @@ class Panel {
 
   /* --- the text */
 
-  async read() {
+  async read(row = this.view.row) {
     const text = this.field.value;
     if (!text.trim()) {
       this.status.textContent = words.empty;
@@ -115,14 +172,21 @@ class Panel {
     const { turn } = this;
     const said = await this.ask({ do: "read", text: text.slice(0, LONGEST) });
     if (!said || turn !== this.turn) return;
-    Object.assign(this, { list: said.tokens, node: said.next, isCut: said.isCut });
-    this.row = Math.min(this.view.row ?? Number.POSITIVE_INFINITY, this.list.length - 1);
+    const { tokens: list, next: node, isCut, text: known } = said;
+    Object.assign(this, { list, node, isCut, text: known });
+    this.row = list[Number(row)] ? Number(row) : list.length - 1;
     this.tokens.replaceChildren(...this.list.map((token, n) => this.makeToken(token, n)));
     this.mark();
     this.data = null;
     this.shown.replaceChildren();
-    if (this.view.waits) this.status.textContent = "";
-    else this.update();
+    if (!this.view.waits) return this.update();
+    this.kept = {};
+    this.tellCut();
+    this.remember();
+  }
+
+  tellCut() {
+    this.status.textContent = this.isCut ? fillTemplate(words.cut, this.list.length) : "";
   }
 
   makeToken([id, text], n) {
@@ -130,6 +194,7 @@ class Panel {
       this.row = n;
       this.mark();
       if (this.data) this.draw();
+      this.remember();
     };
     const title = fillTemplate(words.id, id);
     return element("button", { type: "button", onclick: select, title }, showToken(text));
@@ -153,12 +218,18 @@ class Panel {
     this.turn += 1;
     const { turn } = this;
     this.data = null;
+    const wrong = Object.values(this.values).find((one) => !one.checkValidity());
+    if (wrong) {
+      this.status.textContent = fillTemplate(words.noNumber, wrong).replace("-", "−");
+      return;
+    }
     this.status.textContent = words.reading;
     const data = await this.view.load(this, () => turn === this.turn);
     if (!data || turn !== this.turn) return;
     this.data = data;
-    this.status.textContent = this.isCut ? fillTemplate(words.cut, this.list.length) : "";
+    this.tellCut();
     this.draw();
+    this.remember();
   }
 
   draw() {
@@ -193,7 +264,7 @@ function makeMap(map, label) {
 function makeNamedMap(panel, name, map) {
   const looks = fillTemplate(words.looks, {
     word: panel.word(),
-    list: listLooks(map[panel.row], panel.list, 2),
+    list: listLooks(map[panel.row], panel.list, 2, words.comma),
   });
   const caption = element("figcaption", {}, element("b", {}, name), ` ${looks}`);
   return element("figure", { class: "next-named" }, makeMap(map, `${name} ${looks}`), caption);
@@ -249,7 +320,7 @@ const VIEWS = {
       return [
         say("sees", { word: panel.word(), n: row + 1, all: list.length, hidden }),
         makeChips(panel, map[row], 1, (weight, j) => (j > row ? "–" : weight.toFixed(2))),
-        makeMap(map, listLooks(map[row], list)),
+        makeMap(map, listLooks(map[row], list, 4, words.comma)),
         say("map"),
       ];
     },
@@ -272,7 +343,7 @@ const VIEWS = {
       });
       return [
         element("div", { class: "next-nine" }, ...figures),
-        say("average", { word: panel.word(), list: listLooks(mean, panel.list) }),
+        say("average", { word: panel.word(), list: listLooks(mean, panel.list, 4, words.comma) }),
       ];
     },
   },
@@ -282,8 +353,8 @@ const VIEWS = {
     fields: {
       layer: [16, LAYERS],
       headNumber: [0, HEADS],
-      firstPosition: [1000],
-      step: [1],
+      firstPosition: [1000, POSITIONS],
+      step: [1, POSITIONS],
     },
     async load(panel, isWanted) {
       const spacings = [
@@ -317,19 +388,20 @@ const VIEWS = {
       ["takeOut", (panel) => takeOut(panel)],
       ["putBack", (panel) => putBack(panel)],
     ],
+    keeps: ["out", "control"],
     load(panel, isWanted) {
-      panel.out ??= [[18, 6]];
-      const others = drawControls(panel.out);
-      panel.others = others;
-      const changes = [{}, { heads: panel.out }, { heads: others }];
+      const out = readHeads(panel.kept.out) ?? [[18, 6]];
+      const others = readHeads(panel.kept.control) ?? drawControls(out);
+      panel.kept = { out: writeHeads(out), control: writeHeads(others) };
+      const changes = [{}, { heads: out }, { heads: others }];
       return panel.compare(changes, isWanted);
     },
     draw(panel, found) {
-      const name = (heads) => heads.map((head) => head.join(".")).join(", ") || "–";
+      const name = (heads) => heads.replaceAll(",", words.comma) || "–";
       const names = [
         words.whole,
-        fillTemplate(words.without, name(panel.out)),
-        fillTemplate(words.control, name(panel.others)),
+        fillTemplate(words.without, name(panel.kept.out)),
+        fillTemplate(words.control, name(panel.kept.control)),
       ];
       return [
         compareTable(
@@ -343,6 +415,7 @@ const VIEWS = {
   generation: {
     text: "Once upon a time",
     waits: true, // until a press asks for it
+    keeps: ["race"],
     actions: [
       ["race", (panel) => panel.update()],
       ["stop", (panel) => panel.read()],
@@ -363,6 +436,7 @@ const VIEWS = {
         }
         if (!said || !isWanted()) return null;
       }
+      panel.kept = { race: COUNT };
       return { series, written };
     },
     draw(panel, { series, written }) {
@@ -403,14 +477,19 @@ const VIEWS = {
 
   "transformer-block": {
     text: "The conference will be held on",
-    fields: { layer: [19, LAYERS], neuron: [209] },
+    fields: { layer: [19, LAYERS], neuron: [209, { min: 0, max: NEURONS - 1, step: 1 }] },
+    keeps: ["control"],
+    async prepare(panel) {
+      panel.neurons = await loadNeurons(words, (numbers) => panel.choose(numbers));
+      if (panel.neurons) panel.offer.element.before(panel.neurons.element);
+    },
     async load(panel, isWanted) {
       const [layer, neuron] = [panel.get("layer"), panel.get("neuron")];
-      if (!Number.isInteger(neuron) || neuron < 0 || neuron >= NEURONS) {
-        panel.status.textContent = fillTemplate(words.noNeuron, NEURONS - 1);
-        return null;
-      }
-      const other = (neuron + 1 + Math.floor(Math.random() * (NEURONS - 1))) % NEURONS;
+      const given = Number(panel.kept.control ?? neuron);
+      const drawn = (neuron + 1 + Math.floor(Math.random() * (NEURONS - 1))) % NEURONS;
+      const other = isBelow(given, NEURONS) && given !== neuron ? given : drawn;
+      panel.kept = { control: other };
+      panel.neurons?.show(layer, neuron);
       const changes = [{}, { neurons: [[layer, neuron]] }, { neurons: [[layer, other]] }];
       const found = await panel.compare(changes, isWanted);
       const said = found && (await panel.ask({ do: "neuron", layer, neuron }));
@@ -419,7 +498,7 @@ const VIEWS = {
     draw(panel, { activity, raised, found, names }) {
       const most = Math.max(...activity.map(Math.abs));
       const now = activity[panel.row];
-      const list = raised[now < 0 ? 1 : 0].map(showToken).join(", ");
+      const list = raised[now < 0 ? 1 : 0].map(showToken).join(words.comma);
       const columns = [
         words.whole,
         fillTemplate(words.without, names[0]),
@@ -437,7 +516,19 @@ const VIEWS = {
   },
 };
 
+const isBelow = (n, size) => Number.isInteger(n) && n >= 0 && n < size;
+
 /* --- heads taken out */
+
+const writeHeads = (heads) => heads.map((head) => head.join(".")).join(",");
+
+/* "18.6,3.0" as [[18, 6], [3, 0]]; null for what names no heads. */
+function readHeads(text) {
+  if (text === undefined) return null;
+  const heads = text ? text.split(",").map((one) => one.split(".").map(Number)) : [];
+  const areHeads = heads.every(([layer, head]) => isBelow(layer, LAYERS) && isBelow(head, HEADS));
+  return areHeads ? heads.map(([layer, head]) => [layer, head]) : null;
+}
 
 /* For each head that is out another one of its layer that is not. */
 function drawControls(out) {
@@ -453,12 +544,13 @@ function drawControls(out) {
 }
 
 function takeOut(panel) {
-  const head = [panel.get("layer"), panel.get("headNumber")];
-  if (!panel.out.some((one) => String(one) === String(head))) panel.out.push(head);
+  const head = `${panel.get("layer")}.${panel.get("headNumber")}`;
+  const out = panel.kept.out ? panel.kept.out.split(",") : [];
+  panel.kept = { out: [...new Set([...out, head])].join(",") };
   panel.update();
 }
 
 function putBack(panel) {
-  panel.out = [];
+  panel.kept = { out: "" };
   panel.update();
 }

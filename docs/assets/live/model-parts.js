@@ -31,7 +31,7 @@ export function paintMap(canvas, map) {
 }
 
 /* The largest weights of a row with their tokens. */
-export function listLooks(row, tokens, most = 4, comma = ", ") {
+export function listLooks(row, tokens, most, comma) {
   const order = row.map((_, j) => j).sort((a, b) => row[b] - row[a]);
   const named = order.slice(0, most).filter((j) => row[j] >= 0.005);
   return named.map((j) => `${showToken(tokens[j][1])} ${row[j].toFixed(2)}`).join(comma);

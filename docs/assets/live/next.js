@@ -1,6 +1,7 @@
 /* A real model goes on with a beginning that the reader chooses: its ten likeliest next tokens, one
    pressed, appended, again. All this was measured beforehand, so neither Python nor the model is needed;
    what needs them is in next-live.js. The choice stands in the address. */
+import { writeAddress } from "./address.js";
 import { addStyles, element, fillTemplate, makeButton, resolveUrl } from "./dom.js";
 import { Bars, showToken } from "./next-bars.js";
 import { Live } from "./next-live.js";
@@ -102,8 +103,7 @@ class Panel {
     if (!this.followed) return;
     const { temperature, topK, topP } = this.bars.settings;
     const parts = [this.number, this.path.join("."), temperature, topK, topP];
-    const address = [HEAD + parts.join(","), ...(this.own ? [this.own] : [])].join("&");
-    history.replaceState(history.state, "", address);
+    writeAddress([HEAD + parts.join(","), ...(this.own ? [this.own] : [])].join("&"));
   }
 
   /* What a reader has given to the model itself stands there too, behind the rest. */

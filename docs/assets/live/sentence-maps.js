@@ -28,14 +28,16 @@ function rove(buttons, columns) {
 }
 
 export class SentenceMaps {
-  /* `width` is that of the place, in pixels. */
-  constructor(words, tokens, weights, shape, width) {
-    Object.assign(this, { words, tokens, weights, shape, width });
+  /* `width` is that of the place, in pixels. `chosen` has the `head` and the `row` to begin with, where
+     they are there; `changed(head, row)` is called when others are chosen. */
+  constructor(words, tokens, weights, shape, width, chosen, changed) {
+    Object.assign(this, { words, tokens, weights, shape, width, changed, row: chosen.row });
     this.small = [];
     this.grid = this.makeGrid();
     this.open = element("div", { class: "sentence-open" });
     this.element = element("div", { class: "sentence-maps" }, this.grid, this.open);
-    this.openMap(...FIRST);
+    const named = this.small.find(({ layer, head }) => chosen.head === `${layer}.${head}`);
+    this.openMap(...(named ? [named.layer, named.head] : FIRST));
     // Small maps are pixels: they do not follow the colours of the page by themselves.
     this.scheme = new MutationObserver(() => this.draw());
     this.scheme.observe(document.body, { attributeFilter: ["data-md-color-scheme"] });
@@ -117,7 +119,7 @@ export class SentenceMaps {
       this.makeTable(),
     );
     const wanted = Math.max(this.tokens.indexOf("it"), 1);
-    this.select(this.row < this.size ? this.row : wanted);
+    this.select(this.tokens[this.row] ? this.row : wanted);
   }
 
   makeWord(token, i) {
@@ -139,6 +141,7 @@ export class SentenceMaps {
     const list = named.join(document.documentElement.lang.startsWith("zh") ? "，" : ", ");
     this.looks.textContent = fillTemplate(this.words.looks, { word: this.tokens[i], list });
     this.frame.setAttribute("y", this.top + i * this.cell);
+    this.changed(this.current.join("."), i);
   }
 
   makeMap() {

@@ -1,5 +1,7 @@
 /* A reader's own sentence: loads Python and MiniLM once, and shows where its heads look. The form is
-   made in ../site.js, the numbers come from worker.js; words are only ever set as text. */
+   made in ../site.js, the numbers come from worker.js; words are only ever set as text. The sentence and the
+   open map stand in the address. */
+import { readAddress, writeAddress } from "./address.js";
 import { addStyles, element, fillMegabytes, fillTemplate, makeButton, resolveUrl } from "./dom.js";
 import { Guest } from "./guest.js";
 import { keepForLater } from "./offline.js";
@@ -30,6 +32,10 @@ class View {
     this.status.after(this.progress, this.detail);
     this.turn = 0;
     addStyles("sentence.css");
+    addEventListener("hashchange", () => {
+      const text = readAddress().get("sentence");
+      if (text && this.guest) this.read(text); // the form shows it
+    });
   }
 
   read(text) {
@@ -45,8 +51,9 @@ class View {
       return;
     }
     this.turn += 1;
+    this.text = text.slice(0, LONGEST);
     if (!this.guest) this.load();
-    this.guest.post({ type: "sentence", text: text.slice(0, LONGEST), turn: this.turn });
+    this.guest.post({ type: "sentence", text: this.text, turn: this.turn });
   }
 
   say(text) {
@@ -113,7 +120,13 @@ class View {
       this.say(words.empty); // nothing but characters that the model drops
       return;
     }
-    this.maps = new SentenceMaps(words, tokens, weights, shape, this.form.clientWidth);
+    const told = readAddress();
+    const given = told.get("sentence") === this.text ? told : new URLSearchParams();
+    const chosen = { head: given.get("head") ?? "", row: Number(given.get("row") ?? Number.NaN) };
+    const remember = (head, row) =>
+      writeAddress(`#${new URLSearchParams({ sentence: this.text, head, row })}`);
+    const width = this.form.clientWidth;
+    this.maps = new SentenceMaps(words, tokens, weights, shape, width, chosen, remember);
     this.form.after(this.maps.element);
     this.maps.draw();
     const said = [fillTemplate(words.done, { tokens: tokens.length, maps: shape[0] * shape[1] })];

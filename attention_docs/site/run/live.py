@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import linecache
 import warnings
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -20,17 +20,18 @@ from typing import Any
 from attention_docs.running.result import Code, Result, hash_figure
 from attention_docs.site.run.finite import FiniteCheck
 from attention_docs.site.run.interactive import InteractiveRunner, replace_questions
-from attention_docs.site.run.live_errors import describe_error, locate_error
+from attention_docs.site.run.live_errors import describe_error, locate_error, refuse_modules
 from attention_docs.site.run.live_state import LiveState
 from attention_docs.site.run.memo import SLOW_SECONDS, Outcome, OutcomeMemo
 from attention_docs.site.run.needed_names import find_needed_names, find_waiting
+from attention_docs.site.run.reach import reaches_out
 from attention_docs.site.run.snapshot import restore_namespace
 from attention_docs.text import TextFile
 
 RERUN_SECONDS = 0.05  # seconds that a dragged knob lets run again, rather than copy the state
 COPY_DISTANCES = {1, 4, 16, 64, 256}  # blocks behind the knob where it is copied all the same
-LARGEST_DRAWING = 3_000_000
-"""Characters of a drawing: one that is larger would hold up the page, where nobody can stop it."""
+LARGEST_DRAWING = {"characters": 3_000_000, "tags": 60_000}
+"""Of a drawing: one that is larger would hold up the page, where nobody can stop it."""
 
 JUDGE = "from attention_docs.figures.tasks import"
 """What a block begins with that judges a function of the reader's."""
@@ -85,6 +86,7 @@ class Session:
             for cell in document["cells"]
         ]
         warnings.simplefilter("error")
+        refuse_modules()
         strings = document["words"]
         stay = {text: text for text in strings.values()}  # the code holds them already
         strings = {self.lang: strings | stay} if strings else None
@@ -101,6 +103,18 @@ class Session:
         self.values: list[dict[int, str]] = [{} for _ in self.cells]
         self.later: set[int] = set()  # the blocks that wait until a reader asks for them
         self.first, self.copied = 0, 0.0  # where the run began, and when the last state was copied
+        self.edits: set[str] = set()  # code of the reader's that has run
+        self.lasting: set[str] = set()  # the same, where it may have changed more than its page
+
+    def is_spent(self, codes: str) -> bool:
+        """Whether this Python may still hold what an edit has changed that is gone from `codes`.
+
+        What runs again with the same edits is restored as far as a copy goes; a page on which
+        they are undone gets a Python of its own.
+        """
+        if not self.state.package.is_unchanged():
+            self.lasting |= self.edits
+        return not self.lasting <= {*map(replace_questions, json.loads(codes))}
 
     def begin(self, codes: str, asked: str = "[]") -> int:
         """Take the code of all blocks (JSON); the number of the first one that must run.
@@ -213,10 +227,13 @@ class Session:
         check = FiniteCheck(code, self.runner.namespace)
         block = Code(code, cell.listing, cell.line)
         if code == cell.code:
-            apart = self.state.package.as_loaded() if JUDGE in code else nullcontext()
-            with apart:  # a reader's code may have changed what judges it
+            with self._judge_apart() if JUDGE in code else nullcontext():
                 result = self.runner.run([block], draws=draws)
         else:
+            self.edits.add(code)
+            if reaches_out(code, cell.code):
+                self.lasting.add(code)
+                self.state.is_tame = False
             result = self.runner.run_readers(block, cell.code, draws=draws)
         if result.error:
             return result, describe_error(result.error, cell.listing, cell.line, code)
@@ -224,6 +241,15 @@ class Session:
         if message := check.error("" if "help(" in code else result.text):
             return result, locate_error(message, check.line(), code)
         return result, {}
+
+    @contextmanager
+    def _judge_apart(self) -> Iterator[None]:
+        """What a reader's code has changed, or changes while it is judged, does not judge it."""
+        from attention_docs.figures import tasks
+
+        with self.state.package.as_loaded():
+            tasks.restorers[:] = [self.state.package.restore]
+            yield
 
     def _show(
         self, number: int, result: Result, shown: Any, draws: bool, at: str
@@ -331,8 +357,8 @@ class Session:
 
 def _limit_drawing(svg: str) -> str:
     """A drawing, or in its place why it is not shown."""
-    if len(svg) <= LARGEST_DRAWING:
-        return svg
-    return (
-        f"<p>ValueError: a drawing has at most {LARGEST_DRAWING:,} characters, got {len(svg):,}</p>"
-    )
+    for name, size in {"characters": len(svg), "tags": svg.count("<")}.items():
+        most = LARGEST_DRAWING[name]
+        if size > most:
+            return f"<p>ValueError: a drawing has at most {most:,} {name}, got {size:,}</p>"
+    return svg

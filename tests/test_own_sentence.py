@@ -168,6 +168,20 @@ def test_bad_input_does_no_harm(text: str, tokens: int, said: str, loaded: Form)
 
 
 @needs_model
+def test_half_of_a_character_is_left_out(loaded: Form) -> None:
+    """A lone surrogate, which no driver types and no UTF-8 holds."""
+    loaded.read("I saw a saw.")
+    loaded.tab.evaluate("document.querySelector('.sentence-status').textContent = ''")
+    loaded.form.locator("input").evaluate("(one) => { one.value = 'a\\ud800b sleeps.' }")
+    loaded.press()
+    loaded.tab.wait_for_function(
+        "/[0-9]/.test(document.querySelector('.sentence-status').textContent)"
+    )
+    shown = loaded.tab.locator(".sentence-words button").all_text_contents()
+    assert shown == read_sentence("ab sleeps.", model()).tokens
+
+
+@needs_model
 def test_an_address_brings_sentence_and_map_back(loaded: Form) -> None:
     """At once where the model is, and after the press in another tab; nothing is asked for."""
     tab, text = loaded.tab, "The cat & the dog, 50% asleep."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import cache
 from math import inf
 from typing import Any, NamedTuple
 
@@ -301,7 +300,6 @@ def add_low_rank(
 # --- what was measured ----------------------------------------------------------------------------
 
 
-@cache
 def load_answers() -> Answers:
     """What SmolLM2-135M-Instruct answers when it is asked for capitals, as measured.
 

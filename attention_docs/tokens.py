@@ -141,7 +141,6 @@ def merge_pairs(word: str, ranks: Mapping[Pair, int]) -> list[str]:
     return tokens
 
 
-@cache
 def byte_characters() -> dict[int, str]:
     """The character that stands for each byte in the tokens of GPT-2 and its relatives.
 
@@ -215,7 +214,6 @@ def join_tokens(tokens: Sequence[str]) -> str:
     return bytes(byte_of[one] for token in tokens for one in token).decode(errors="replace")
 
 
-@cache
 def load_vocabulary() -> tuple[dict[str, int], dict[Pair, int]]:
     """The tokenizer of SmolLM2-135M-Instruct: the id of each token, and the rank of each pair.
 
@@ -224,14 +222,19 @@ def load_vocabulary() -> tuple[dict[str, int], dict[Pair, int]]:
         >>> len(ids), len(ranks), ids["<|endoftext|>"]
         (49152, 48900, 0)
     """
-    lines = (FOLDER / VOCABULARY).read_text(encoding="utf-8").splitlines()
-    pairs = [tuple(line.split(" ")) for line in lines if " " in line]
-    tokens = [line.replace(" ", "") for line in lines]
-    ranks = {(first, second): rank for rank, (first, second) in enumerate(pairs)}
-    return {token: i for i, token in enumerate(tokens)}, ranks
+    tokens, pairs = _read_vocabulary()
+    return {token: i for i, token in enumerate(tokens)}, {pair: i for i, pair in enumerate(pairs)}
 
 
 @cache
+def _read_vocabulary() -> tuple[tuple[str, ...], tuple[Pair, ...]]:
+    """The tokens and the pairs, in their order; whoever asks gets dictionaries of their own."""
+    lines = (FOLDER / VOCABULARY).read_text(encoding="utf-8").splitlines()
+    halves = (line.split(" ") for line in lines if " " in line)
+    pairs = tuple((first, second) for first, second in halves)
+    return tuple(line.replace(" ", "") for line in lines), pairs
+
+
 def load_neighbours() -> Neighbours:
     """Nearest rows of the embedding table of SmolLM2-135M-Instruct, for a few tokens, by cosine.
 

@@ -359,6 +359,14 @@ Q.windows = lambda x, k: 2 * windows(x, k)
     "from attention_docs.softmax import softmax\n"
     "softmax.__wrapped__.__code__ = (lambda s, axis: s).__code__",
     "import attention_docs.figures.figure as F\nF.Figure.svg = lambda self, lang: 'broken'",
+    "from fractions import Fraction\nFraction.__add__ = Fraction.__sub__",
+    "import itertools\nitertools.pairwise = lambda row: []",
+    "import decimal\ndecimal.getcontext().prec = 2",
+    "import random\nrandom.Random.gauss = lambda self, mean, width: 0.0",
+    "import builtins\nbuiltins.divmod = lambda a, b: (0, 0)",
+    "import builtins\nbuiltins.round = lambda number, digits=0: 7",
+    "from attention_docs.figures.numbers import SUPERSCRIPTS\nSUPERSCRIPTS[0] = 'zero'",
+    "from attention_docs.figures.scale import STEPS\nSTEPS.clear()",
 ]
 AS_PUBLISHED = """
 import json, sys
@@ -388,6 +396,12 @@ def test_what_a_first_block_does_to_a_library_is_undone(edit: str) -> None:
         "print(text(np.exp(2.0), '.4f'), text(math.sqrt(4.0), '.1f'))",
         "from attention_docs.figures import bar_chart\n"
         "bar_chart(['a'], {'': [1]}, ylabel='y', spec='d')",
+        "import random\nfrom decimal import Decimal\nfrom fractions import Fraction\n"
+        "from itertools import pairwise\n"
+        "from attention_docs.figures.numbers import SUPERSCRIPTS\n"
+        "from attention_docs.figures.scale import STEPS\n"
+        "print(Fraction(1, 2) + Fraction(1, 3), [*pairwise('abc')], Decimal(1) / 3, divmod(7, 2))\n"
+        "print(f'{random.Random(1).gauss(0, 1):.4f}', SUPERSCRIPTS, STEPS)",
     ]
 
     def run(edit: str) -> Any:

@@ -419,6 +419,38 @@ def test_everything_follows_and_comes_back(
     assert page.status() == page.words["published"]
 
 
+PATCH = """
+import gc
+for one in gc.get_objects():
+    if isinstance(one, dict) and "green" in one:
+        one["green"] = "red"
+"""
+"""An edit that no copy of names and modules can undo: tables that have no name, too."""
+
+
+@needs_live
+@in_one_language
+def test_what_an_edit_leaves_in_python_ends_with_it(lang: str, live: Callable[..., Live]) -> None:
+    """Undone, the page is as published, and another edit runs in another Python."""
+    page = live("eight-steps", lang)
+    before = page.read_all()
+    field = page.edit(BLOCK)
+    page.wait_until_settled()
+    published = field.input_value()
+    field.fill(published + PATCH)
+    page.run()
+    assert page.read_all() != before
+    page.tab.locator(".live-editor").get_by_text(page.words["undo"], exact=True).click()
+    page.tab.wait_for_function(
+        "(text) => document.querySelector('.live-status').textContent === text",
+        arg=page.words["published"],
+    )
+    assert page.read_all() == before
+    field.fill("'green'\n" + published)
+    assert page.words["failed"] not in page.run()
+    assert page.read_all() == before
+
+
 LISTINGS = sorted((ROOT / "docs" / "listings").glob("*.py"))
 SLOW = [path.stem for path in LISTINGS if find_slow_sections(path.read_text(encoding="utf-8"))]
 

@@ -57,7 +57,7 @@ SESSION = (
         f"site/run/{name}.py"
         for name in (
             *("dependencies", "finite", "interactive", "live", "live_errors", "live_state"),
-            *("memo", "needed_names", "snapshot"),
+            *("memo", "needed_names", "reach", "snapshot"),
         )
     ),
 )

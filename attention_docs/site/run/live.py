@@ -24,6 +24,7 @@ from attention_docs.site.run.live_errors import describe_error, locate_error
 from attention_docs.site.run.live_state import LiveState
 from attention_docs.site.run.memo import SLOW_SECONDS, Outcome, OutcomeMemo
 from attention_docs.site.run.needed_names import find_needed_names, find_waiting
+from attention_docs.site.run.reach import reaches_out
 from attention_docs.site.run.snapshot import restore_namespace
 from attention_docs.text import TextFile
 
@@ -101,6 +102,18 @@ class Session:
         self.values: list[dict[int, str]] = [{} for _ in self.cells]
         self.later: set[int] = set()  # the blocks that wait until a reader asks for them
         self.first, self.copied = 0, 0.0  # where the run began, and when the last state was copied
+        self.edits: set[str] = set()  # code of the reader's that has run
+        self.lasting: set[str] = set()  # the same, where it may have changed more than its page
+
+    def is_spent(self, codes: str) -> bool:
+        """Whether this Python may still hold what an edit has changed that is gone from `codes`.
+
+        What runs again with the same edits is restored as far as a copy goes; a page on which
+        they are undone gets a Python of its own.
+        """
+        if not self.state.package.is_unchanged():
+            self.lasting |= self.edits
+        return not self.lasting <= {*map(replace_questions, json.loads(codes))}
 
     def begin(self, codes: str, asked: str = "[]") -> int:
         """Take the code of all blocks (JSON); the number of the first one that must run.
@@ -217,6 +230,10 @@ class Session:
             with apart:  # a reader's code may have changed what judges it
                 result = self.runner.run([block], draws=draws)
         else:
+            self.edits.add(code)
+            if reaches_out(code, cell.code):
+                self.lasting.add(code)
+                self.state.is_tame = False
             result = self.runner.run_readers(block, cell.code, draws=draws)
         if result.error:
             return result, describe_error(result.error, cell.listing, cell.line, code)

@@ -36,6 +36,7 @@ class LiveState:
         self.package = PackageState(codes)
         self.start = read_ambient_state()
         self.restored: bytes | None = None  # the copy that was restored, if nothing has run since
+        self.is_tame = True  # whether no code has run that may set names of modules
         self.edited = 0  # the block that an edit has changed last: the next one comes there too
 
     def list_names(self) -> dict[str, Any]:
@@ -69,7 +70,7 @@ class LiveState:
 
     def make_key(self, names: set[str] | None) -> str:
         """What these names hold, as one word; "" where that is not sure."""
-        if names is None or not self.package.is_unchanged():
+        if names is None or not self.package.is_unchanged(without_names=self.is_tame):
             return ""
         space = self.list_names()
         try:

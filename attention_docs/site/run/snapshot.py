@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import copy
+import decimal
 import hashlib
 import importlib
 import io
@@ -12,25 +14,20 @@ import pickle
 import random
 import sys
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from attention_docs.running.imports import find_imports
+from attention_docs.site.run.reach import TAME_MODULES
 
 OWN = "attention_docs"
 LAZY = "array_api_compat.numpy"  # copies the names of NumPy when a function first asks for it
 DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)
-WATCHED = (
-    "builtins",
-    "numpy",
-    "numpy.linalg",
-    "numpy.random",
-    "array_api_compat",
-    "math",
-    "random",
-)
+WATCHED = {OWN, "array_api_compat", "builtins"} | TAME_MODULES - {"torch"}
+"""Packages whose modules are noted: what code may import."""
+HEAP_TYPE = 1 << 9  # a class that was made in Python, or that can be changed like one
 
 Fixed = dict[int, Any]
 """What every copy shares, by its identity: modules, functions and classes.
@@ -160,7 +157,15 @@ def read_ambient_state() -> dict[str, Any]:
         "random": random.getstate(),
         "errors": np.geterr(),
         "print": np.get_printoptions(),
+        "decimal": _get_decimal_context(),
     }
+
+
+def _get_decimal_context() -> Any:
+    """How decimals are rounded; what they were rounded for is no part of it."""
+    context = decimal.getcontext().copy()
+    context.clear_flags()
+    return context
 
 
 def restore_ambient_state(around: dict[str, Any]) -> None:
@@ -169,6 +174,7 @@ def restore_ambient_state(around: dict[str, Any]) -> None:
     random.setstate(around["random"])
     np.seterr(**around["errors"])
     np.set_printoptions(**around["print"])
+    decimal.setcontext(around["decimal"].copy())
 
 
 def copy_namespace(space: Any, fixed: Fixed) -> bytes:
@@ -213,23 +219,61 @@ def _is_fixed(value: Any) -> bool:
     return isinstance(value, int | float | str | bytes | type(None) | type)
 
 
-def _list_parts(holder: Any) -> dict[str, Any]:
+def _list_parts(holder: Any) -> Mapping[str, Any]:
     """What can be set in a module, a class or a function that stays the same object."""
     if isinstance(holder, types.FunctionType):
         return {key: getattr(holder, key) for key in ("__code__", "__defaults__", "__kwdefaults__")}
-    return dict(vars(holder))
+    parts: Mapping[str, Any] = vars(holder)
+    return parts
+
+
+def _copy_table(table: Any) -> Any:
+    """A copy that equals a table of constants: of all in it, or of the table alone."""
+    with contextlib.suppress(TypeError, ValueError):  # a module or an array in it
+        copied = copy.deepcopy(table)
+        if copied == table:
+            return copied
+    return copy.copy(table)
+
+
+def _fill_table(table: Any, wanted: Any) -> None:
+    """Make a table hold what its copy holds."""
+    table.clear()
+    add = table.extend if isinstance(table, list) else table.update
+    add(copy.deepcopy(wanted))
+
+
+class Noted:
+    """A module, a class or a function, with what it held when it was noted."""
+
+    def __init__(self, holder: Any) -> None:
+        self.holder = holder
+        self.parts = dict(_list_parts(holder))
+        self.marks = [*map(id, self.parts.values())]  # they live on in `parts`
+
+    def find_changes(self) -> Iterator[tuple[Any, str, Any]]:
+        """The holder, the name and the value that it had, of each part that is another one."""
+        now = _list_parts(self.holder)
+        if [*map(id, now.values())] == self.marks:
+            return
+        for key, value in self.parts.items():
+            if now.get(key, self) is not value:
+                yield self.holder, key, value
 
 
 class PackageState:
-    """The modules of the package and of NumPy as they were: a reader's code may change them."""
+    """The modules that code may use as they were: a reader's code may change them."""
 
     def __init__(self, codes: Iterable[str] = ()) -> None:
         """Load and note what these blocks import, before a reader's code can change any of it."""
         self.loaded = 0
-        self.seen: dict[str, list[tuple[Any, dict[str, Any]]]] = {}  # a module and its classes
+        self.names: set[str] = set()
+        self.seen: list[Noted] = []
         self.arrays: dict[int, tuple[Any, Any]] = {}
+        self.tables: dict[int, tuple[Any, Any]] = {}
+        self.caches: list[Callable[[], None]] = []  # what empties them
         for name in {LAZY}.union(*map(find_imports, codes)):
-            if name.split(".")[0] in (OWN, *WATCHED):
+            if name.split(".")[0] in WATCHED:
                 with contextlib.suppress(ImportError):  # a name of a module, and no module
                     importlib.import_module(name)
         self.note_loaded_modules()
@@ -240,32 +284,48 @@ class PackageState:
             return
         self.loaded = len(sys.modules)
         for name, module in list(sys.modules.items()):
-            is_watched = name in WATCHED or name.startswith(("array_api_compat.", OWN))
-            if not is_watched or name in self.seen or name.startswith(f"{OWN}.site"):
-                continue
-            space = _list_parts(module)
-            self.seen[name] = [(module, space)]
-            if name.startswith(OWN):
-                made = [one for one in space.values() if getattr(one, "__module__", "") == name]
-                inner = [one.__wrapped__ for one in made if hasattr(one, "__wrapped__")]
-                self.seen[name] += [
-                    (one, _list_parts(one))
-                    for one in [*made, *inner]
-                    if isinstance(one, type | types.FunctionType)
-                ]
-                arrays = [one for one in space.values() if isinstance(one, np.ndarray)]
-                self.arrays.update({id(one): (one, one.copy()) for one in arrays})
+            is_watched = name.split(".")[0] in WATCHED and type(module) is types.ModuleType
+            if is_watched and name not in self.names and not name.startswith(f"{OWN}.site"):
+                self.names.add(name)
+                self._note_module(name, module)
 
-    def is_unchanged(self) -> bool:
-        """Whether nothing has been changed."""
-        return not any(self._find_changes()) and all(
-            np.array_equal(now, then, equal_nan=True) for now, then in self.arrays.values()
+    def _note_module(self, name: str, module: types.ModuleType) -> None:
+        self.seen.append(Noted(module))
+        parts = [*vars(module).values()]
+        made = [one for one in parts if getattr(one, "__module__", "") == name]
+        self.seen += [
+            Noted(one) for one in made if isinstance(one, type) and one.__flags__ & HEAP_TYPE
+        ]
+        if not name.startswith(OWN):
+            return
+        self.caches += [one.cache_clear for one in made if hasattr(one, "cache_clear")]
+        inner = [one.__wrapped__ for one in made if hasattr(one, "__wrapped__")]
+        self.seen += [Noted(one) for one in [*made, *inner] if isinstance(one, types.FunctionType)]
+        arrays = [one for one in parts if isinstance(one, np.ndarray)]
+        self.arrays.update({id(one): (one, one.copy()) for one in arrays})
+        for key, one in vars(module).items():
+            if key.isupper() and isinstance(one, dict | list | set):  # a constant
+                self.tables[id(one)] = (one, _copy_table(one))
+
+    def is_unchanged(self, *, without_names: bool = False) -> bool:
+        """Whether nothing has been changed, or at least no table and no array."""
+        return (
+            (without_names or not any(self._find_changes()))
+            and all(now == then for now, then in self.tables.values())
+            and all(np.array_equal(now, then, equal_nan=True) for now, then in self.arrays.values())
         )
 
     def restore(self) -> None:
-        """Make good what has been changed."""
-        for holder, key, value in list(self._find_changes()):
+        """Make good what has been changed, and forget what was computed with it."""
+        changes = list(self._find_changes())
+        for holder, key, value in changes:
             setattr(holder, key, value)
+        if changes:
+            for forget in self.caches:
+                forget()
+        for table, as_noted in self.tables.values():
+            if table != as_noted:
+                _fill_table(table, as_noted)
         for now, then in self.arrays.values():
             if not np.array_equal(now, then, equal_nan=True):
                 now[...] = then
@@ -282,8 +342,4 @@ class PackageState:
                 setattr(holder, key, value)
 
     def _find_changes(self) -> Iterator[tuple[Any, str, Any]]:
-        for holder, before in itertools.chain.from_iterable(self.seen.values()):
-            now = _list_parts(holder)
-            for key, value in before.items():
-                if now.get(key, self) is not value:
-                    yield holder, key, value
+        return itertools.chain.from_iterable(one.find_changes() for one in self.seen)

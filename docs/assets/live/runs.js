@@ -9,6 +9,7 @@ export class Runs {
     this.turn = 0; // the number of the run; answers to earlier ones do not count
     this.sight = { from: 0, hurry: null, blocks: [] };
     this.failed = false; // by an error, in this run
+    this.asked = null; // what a reader has asked for last, if it is still wanted
     this.clear();
   }
 
@@ -97,6 +98,13 @@ export class Runs {
     }, 3000);
   }
 
+  /* Python holds what an edit has left in it that is gone: another one takes its place. */
+  renew() {
+    this.end();
+    if (!this.page.cells.some((cell) => cell.edited)) this.reset();
+    else if (this.asked) this.ask(...this.asked);
+  }
+
   /* --- what a reader asks for */
 
   /* The press on Run, which agrees to code that came with a link. */
@@ -121,6 +129,7 @@ export class Runs {
     if (this.again) return;
     if (this.isBusy) this.endUnlessAnswered(() => this.ask(until));
     this.waiting = null;
+    this.asked = [until, patient];
     this.isBusy = true;
     this.failed = false;
     this.turn += 1;
@@ -173,6 +182,7 @@ export class Runs {
   reset() {
     const { cells } = this.page;
     this.turn += 1;
+    this.asked = null;
     if (this.isBusy) {
       const codes = cells.map((cell) => cell.base);
       this.guest.post({ type: "run", codes, turn: this.turn, until: 0 });
@@ -193,7 +203,9 @@ export class Runs {
     if (isCurrent) clearTimeout(this.deadline);
     if (message.type === "ready") this.handleReady();
     else if (message.type === "broken") this.handleBroken(message.message);
-    else if (message.type === "running") this.showBlock(message.number);
+    else if (message.type === "spent") {
+      if (isCurrent) this.renew();
+    } else if (message.type === "running") this.showBlock(message.number);
     else if (message.type === "results") {
       for (const { number, result } of message.results)
         this.showResult(this.page.cells[number], result, isCurrent);

@@ -121,7 +121,12 @@ const pause = () =>
 let wanted = 0; // the turn that was asked for last
 
 async function run({ codes, asked, turn, until, near, hurry, frames }) {
-  const first = session.begin(JSON.stringify(codes), JSON.stringify(asked ?? []));
+  const all = JSON.stringify(codes);
+  if (session.is_spent(all)) {
+    say({ type: "spent", turn });
+    return;
+  }
+  const first = session.begin(all, JSON.stringify(asked ?? []));
   let found = []; // in a hurry several are sent at once: each time, the page is laid out anew
   let sent = performance.now();
   let paused = sent;

@@ -8,6 +8,7 @@ numbers.json with what the listings give here, with the package that is installe
 you have already is run: the site's listings and inline expressions must be those of the checkout
 that holds this package. Any other code runs only with --run, and then with all the rights that you
 have. With --pages nothing runs: the files are compared with SHA256SUMS and numbers.json alone.
+An address is one with https, or one of this machine. A file may have 64 MiB, all of them 2 GiB.
 
 The standard library and NumPy are enough; a block that needs torch says so where torch is not
 installed. What the words of listings and figures are in each language, numbers.json says.
@@ -26,6 +27,7 @@ import multiprocessing
 import operator
 import os
 import platform
+import re
 import sys
 import urllib.request
 import warnings
@@ -55,7 +57,12 @@ NUMBERS, SUMS, LISTINGS = "numbers.json", "SHA256SUMS", "docs/listings/"
 ROOT = Path(__file__).parents[1]  # where the installed package lies
 TEXT = (".html", ".md", ".json", ".py", ".js", ".css", ".ipynb", ".txt", ".csv")
 PATIENCE = 30  # seconds until a site counts as out of reach
-LARGEST = 64 * 2**20  # bytes of one file of a site; its numbers.json has 4 MB
+LARGEST = 64 * 2**20  # bytes of one file of a site; its largest has 25 MB
+LARGEST_NUMBERS = (
+    16 * 2**20
+)  # bytes of numbers.json, which takes twenty times as much once it is read
+LARGEST_SITE = 2 * 2**30  # bytes of all files together
+EXPRESSION = re.compile(r"\{\{(.+?)\}\}", re.DOTALL)
 SHAPE: dict[str, type] = {
     "languages": list,
     "strings": dict,
@@ -77,16 +84,30 @@ Read = Callable[[str], bytes]
 
 
 class PlaceError(Exception):
-    """There is nothing to compare; the message says what was wanted and what was got."""
+    """There is nothing to compare; its lines say what was wanted and what was got."""
 
 
 # --- what a site says of its numbers
 
 
 def open_site(place: str) -> Read:
-    """How the files of a site are read, by their paths in it."""
+    """How the files of a site are read, by their paths in it; ValueError for what is too large."""
+    read, left = _open_place(place), LARGEST_SITE
+
+    def read_counted(name: str) -> bytes:
+        nonlocal left
+        whole = read(name)
+        left -= len(whole)
+        if left < 0:
+            raise ValueError(f"wanted at most {LARGEST_SITE // 2**20} MiB in all, got more")
+        return whole
+
+    return read_counted
+
+
+def _open_place(place: str) -> Read:
     address = urlsplit(place)
-    if address.scheme == "https" or (address.scheme == "http" and address.hostname in LOCAL):
+    if _is_safe(place):
         return lambda name: _fetch(place.rstrip("/") + "/" + name)
     if address.scheme == "http":
         raise PlaceError(
@@ -94,7 +115,7 @@ def open_site(place: str) -> Read:
         )
     path = Path(place)
     if path.is_dir():
-        return lambda name: (path / name).read_bytes()
+        return lambda name: _read_below(path, name)
     if not path.is_file():
         raise PlaceError(f"wanted a site's folder, its archive or its address, got {place}")
     if not zipfile.is_zipfile(path):
@@ -109,9 +130,36 @@ def open_site(place: str) -> Read:
     return read_member
 
 
+def _is_safe(address: str) -> bool:
+    """Whether an address is one with https, or one of this machine."""
+    parts = urlsplit(address)
+    return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOCAL)
+
+
+class _SafeRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows a redirect only where the first address could have led."""
+
+    def redirect_request(
+        self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: str
+    ) -> Any:
+        """The next request; ValueError where anyone on the way could change what it brings."""
+        if not _is_safe(newurl):
+            raise ValueError(f"wanted an address with https, got a redirect to {newurl}")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
 def _fetch(url: str) -> bytes:
-    with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
+    with urllib.request.build_opener(_SafeRedirects).open(url, timeout=PATIENCE) as answer:
         return _read_limited(answer)
+
+
+def _read_below(folder: Path, name: str) -> bytes:
+    """A file of a folder; ValueError for one that lies elsewhere."""
+    file = (folder / name).resolve()
+    if not file.is_relative_to(folder.resolve()):
+        raise ValueError(f"wanted a file of {folder}, got {name}")
+    with file.open("rb") as stream:
+        return _read_limited(stream)
 
 
 def _read_limited(stream: IO[bytes]) -> bytes:
@@ -133,9 +181,11 @@ def read_file(read: Read, name: str) -> bytes:
 
 def parse_document(raw: bytes) -> Document:
     """The content of numbers.json; PlaceError for any other file."""
+    if len(raw) > LARGEST_NUMBERS:
+        raise PlaceError(f"{NUMBERS} must have at most {LARGEST_NUMBERS // 2**20} MiB, got more")
     try:
         document = json.loads(raw)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PlaceError(f"{NUMBERS} must be JSON, got {error}") from None
     if not isinstance(document, dict):
         raise PlaceError(f"{NUMBERS} must be an object, got {type(document).__name__}")
@@ -177,7 +227,7 @@ def _check_kind(found: Mapping[str, Any], wanted: Mapping[str, type], where: str
 
 def find_changed_files(read: Read, text_alone: bool) -> Iterator[str]:
     """The files of a site that are not those of the build, or are gone; or of those with text."""
-    for line in read_file(read, SUMS).decode().splitlines():
+    for line in read_file(read, SUMS).decode(errors="replace").splitlines():
         digest, _, name = line.partition("  ")
         if text_alone and not name.endswith(TEXT):
             continue
@@ -344,17 +394,18 @@ def find_foreign_code(document: Document, root: Path = ROOT) -> Iterator[str]:
         if path.startswith(LISTINGS) and _hash_file(root, path) != digest:
             yield path
     docs = root / "docs"
-    sources: dict[str, str] = {}
+    known: dict[str, set[str]] = {}
     for file in docs.glob("*/**/*.md"):
         slug = "/".join(file.relative_to(docs).with_suffix("").parts[1:])
-        sources[slug] = sources.get(slug, "") + file.read_text(encoding="utf-8")
+        found = EXPRESSION.findall(file.read_text(encoding="utf-8"))
+        known.setdefault(slug, set()).update(map(squeezed, found))
     counts = {lang: count_site(document, lang) for lang in document["languages"]}  # run nothing
     for record in document["records"]:
-        expression = record.get("expression", "")
-        known = expression in counts[record["lang"]] or expression in sources.get(
-            record["slug"], ""
-        )
-        if not known:
+        if record["kind"] != "inline" or record["expression"] in counts[record["lang"]]:
+            continue
+        expression, spec = record["expression"], record["format"]
+        written = squeezed(f"{expression}:{spec}" if spec else expression)
+        if written not in known.get(record["slug"], ()):
             yield f"{{{{ {expression} }}}} of {record['slug']}"
 
 
@@ -650,19 +701,19 @@ def format_report(found: Sequence[Verdict], everything: bool) -> Iterator[str]:
     yield ", ".join(f"{states[state]} {state}" for state in (EQUAL, DIFFERS, NOT_RUN))
 
 
-def _describe_foreign(place: str, foreign: Sequence[str]) -> str:
+def _describe_foreign(place: str, foreign: Sequence[str]) -> tuple[str, str]:
     """Why nothing was run, and what to do."""
     more = f" and {len(foreign) - 3} more" if len(foreign) > 3 else ""
     return (
-        f"{place} holds code that is not that of this checkout: {', '.join(foreign[:3])}{more}.\n"
+        f"{place} holds code that is not that of this checkout: {', '.join(foreign[:3])}{more}.",
         "It would run here with all your rights. Read it, then add --run; or add --pages to compare"
-        f" the pages with {NUMBERS} and run nothing."
+        f" the pages with {NUMBERS} and run nothing.",
     )
 
 
 def _print_line(line: str, file: TextIO | None = None) -> None:
     """Print a line that holds texts of the site; what would steer the terminal is escaped."""
-    kept = (c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in line)
+    kept = (c if c.isprintable() else f"\\x{ord(c):02x}" for c in line)
     print("".join(kept), file=file)
 
 
@@ -688,10 +739,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         document = parse_document(read_file(read, NUMBERS))
         foreign = [] if chosen.pages or chosen.run else [*find_foreign_code(document)]
         if foreign:
-            raise PlaceError(_describe_foreign(chosen.place, foreign))
+            raise PlaceError(*_describe_foreign(chosen.place, foreign))
         changed = [*find_changed_files(read, text_alone="://" in chosen.place)]
     except PlaceError as error:
-        _print_line(str(error), sys.stderr)
+        for line in error.args:
+            _print_line(line, sys.stderr)
         return 2
     for line in compare_surroundings(document):
         _print_line(line)

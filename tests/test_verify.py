@@ -471,7 +471,7 @@ def make_checkout(small: SmallSite, folder: Path) -> Path:
     (folder / "docs" / "listings").mkdir(parents=True)
     (folder / "docs" / "en").mkdir()
     (folder / "docs" / "listings" / "small.py").write_text(LISTING, encoding="utf-8")
-    page = "{{ 2 * third[0]:.2f }} and {{ site.blocks }}"
+    page = "{{ 2 * third[0]:.2f }} and {{ site.blocks }}, not print(third)"
     (folder / "docs" / "en" / "small.md").write_text(page, encoding="utf-8")
     return folder
 
@@ -482,6 +482,9 @@ def test_code_of_the_checkout_is_nobody_elses(small: SmallSite, tmp_path: Path) 
     small.document["records"][1]["expression"] = "print(third)"
     found = ["{{ print(third) }} of small"]
     assert [*verify.find_foreign_code(small.document, root)] == found
+    small.document["records"][1] |= {"expression": "2 * third[0]", "format": ".999999f"}
+    assert [*verify.find_foreign_code(small.document, root)] == ["{{ 2 * third[0] }} of small"]
+    small.document["records"][1]["expression"] = "print(third)"
     small.document["sha256"]["docs/listings/../../../outside.py"] = digest("")
     (tmp_path / "outside.py").write_text("", encoding="utf-8")
     found.insert(0, "docs/listings/../../../outside.py")
@@ -510,6 +513,51 @@ def test_large_files_are_not_read(
     assert "ValueError: wanted at most 64 MiB, got more" in capsys.readouterr().err
 
 
+def test_all_files_together_are_limited(
+    small: SmallSite, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verify, "LARGEST_SITE", 100 * 2**20)
+    with (small.folder / "zeros").open("wb") as sparse:
+        sparse.truncate(60 * 2**20)
+    assert small.verify("--pages") == 0
+    sums = small.folder / "SHA256SUMS"
+    zeros = hashlib.sha256(bytes(60 * 2**20)).hexdigest()
+    sums.write_text(sums.read_text() + f"{zeros}  zeros\n{zeros}  ./zeros\n")
+    assert verify.main([str(small.folder), "--pages"]) == 1
+    (fault,) = [one for one in capsys.readouterr().out.splitlines() if "zeros" in one]
+    assert fault.endswith(
+        "./zeros of the site, got ValueError: wanted at most 100 MiB in all, got more"
+    )
+
+
+def test_a_redirect_leads_to_no_plain_http(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Leading(Handler):
+        def do_GET(self) -> None:  # noqa: N802
+            self.send_response(302)
+            self.send_header("Location", "http://attention.example/numbers.json")
+            self.end_headers()
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Leading, directory=str(tmp_path))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        assert verify.main([f"http://127.0.0.1:{server.server_port}/"]) == 2
+        server.shutdown()
+    wanted = "wanted an address with https, got a redirect to http://attention.example/numbers.json"
+    assert wanted in capsys.readouterr().err
+
+
+def test_a_name_leads_to_no_file_outside(
+    small: SmallSite, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (small.folder.parent / "outside").write_text("a secret")
+    assert small.verify("--pages") == 0
+    sums = small.folder / "SHA256SUMS"
+    sums.write_text(sums.read_text() + f"{digest('a secret')}  ../outside\n")
+    assert verify.main([str(small.folder), "--pages"]) == 1
+    assert "wanted ../outside of the site, got ValueError" in capsys.readouterr().out
+
+
 def test_plain_http_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert verify.main(["http://attention.example/"]) == 2
     assert capsys.readouterr().err.startswith("wanted an address with https, got http://attention")
@@ -525,11 +573,18 @@ def test_what_a_site_says_does_not_steer_the_terminal(
     assert "\x1b" not in out
     assert "attention_docs/\\x1b[2J.py: not in the package" in out
     assert "../../etc/hostname: not in the package" in out
+    small.document["records"][0]["id"] = "x\n4000 equal, 0 differs"
+    assert small.verify("--pages", "--all") == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert not any(line.startswith("4000") for line in lines)
+    assert any("small#x\\x0a4000 equal" in line for line in lines)
 
 
 # --- nothing to compare
 
 OTHERS = [
+    ("[" * 200_000, "numbers.json must be JSON, got maximum recursion depth"),
+    (" " * (16 * 2**20 + 1), "numbers.json must have at most 16 MiB, got more"),
     ("not JSON", "numbers.json must be JSON, got Expecting value"),
     ("[1]", "numbers.json must be an object, got list"),
     ('{"name": "x"}', 'numbers.json must hold "languages", a list, got nothing'),

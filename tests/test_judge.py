@@ -59,6 +59,7 @@ RIGHT: dict[str, list[str]] = {
             return softmax(np.where(mask, query @ key.T / len(query.T) ** 0.5, -1e9)) @ value""",
     ],
     "batches": [
+        "return np.tril(segments[:, None] == segments) & (segments != 0)[:, None]",
         "return np.tril((segments[:, None] == segments) & (segments > 0))",
         """
             n = len(segments)
@@ -66,6 +67,9 @@ RIGHT: dict[str, list[str]] = {
             return np.array(same) & (np.arange(n) <= np.arange(n)[:, None])""",
     ],
     "encoders": [
+        """
+            tokens = np.ma.array(x, mask=~np.repeat(real[:, None], x.shape[1], axis=1))
+            return (x - tokens.mean(0).data) / tokens.std(0).data""",
         """
             mean, square = x[real].mean(0), (x[real] ** 2).mean(0)
             return (x - mean) / (square - mean**2) ** 0.5""",
@@ -85,6 +89,7 @@ RIGHT: dict[str, list[str]] = {
         "return [[[bool(j < l) for j in range(n)]] for l in lengths]",
     ],
     "eight-steps": [
+        "return np.matrix(softmax(np.asarray(Q @ K.T))) * np.matrix(V)",
         'return np.einsum("ij,jd->id", softmax(np.einsum("ic,jc->ij", Q, K)), V)',
         "return (V.T @ softmax((K @ Q.T).T).T).T",
         """
@@ -228,6 +233,7 @@ RIGHT: dict[str, list[str]] = {
         "return sum(g * v for g, v in zip(shares, vectors)) / sum(shares)",
     ],
     "softmax": [
+        "return np.exp(scores - np.logaddexp.reduce(scores, axis=-1, keepdims=True))",
         """
             e = np.frompyfunc(lambda s: np.exp(s), 1, 1)(scores - scores.max(1)[:, None])
             return e / e.sum(1)[:, None]""",
@@ -245,6 +251,13 @@ RIGHT: dict[str, list[str]] = {
             return w""",
     ],
     "tokens": [
+        """
+            ids, i = list(ids), 0
+            while i < len(ids) - 1:
+                if (ids[i], ids[i + 1]) == (first, second):
+                    ids[i : i + 2] = [new]
+                i += 1
+            return ids""",
         """
             merged, i = [], 0
             while i < len(ids):
@@ -273,6 +286,9 @@ RIGHT: dict[str, list[str]] = {
 # What gives other numbers; what only has another shape, order or sign: test_wrong_answers.py.
 WRONG: dict[str, list[str]] = {
     "assistant": [
+        """
+            p = reference * np.exp(rewards / min(beta, 2.0))
+            return p / p.sum()""",
         "return softmax(rewards / beta) * reference",
         "return reference * np.exp(rewards / beta) / np.exp(rewards / beta).sum()",
         "return softmax(rewards / beta - np.log(reference))",
@@ -323,6 +339,7 @@ WRONG: dict[str, list[str]] = {
             return (j <= i) & (i - j < 3) & same""",
     ],
     "encoders": [
+        "return (x - x[real].mean(axis=0)) / np.sqrt(x[real].var(axis=0) + 1e-6)",
         "return (x - x.mean(axis=0)) / x.std(axis=0)",
         "return (x - x[real].mean(axis=0)) / x[real].std(axis=0, ddof=1)",
         "return x - x[real].mean(axis=0)",
@@ -340,6 +357,7 @@ WRONG: dict[str, list[str]] = {
             return np.array(known[n]) > 0""",
     ],
     "eight-steps": [
+        "return softmax(Q[:, :3] @ K[:, :3].T) @ V",
         "return softmax(Q @ K.T / 2) @ V",
         "return softmax(Q @ K.T / len(K)) @ V",
         "return V[np.argmax(Q @ K.T, axis=-1)]",
@@ -349,6 +367,9 @@ WRONG: dict[str, list[str]] = {
             return softmax(Q @ K.T / 2) @ V""",
     ],
     "generation": [
+        """
+            K = np.vstack([keys, key])[:, :4]
+            return softmax(K @ query[:4] / np.sqrt(len(query))) @ np.vstack([values, value])""",
         "return softmax(np.vstack([keys, key]) @ query / 2) @ np.vstack([values, value])",
         """
             s = np.vstack([keys, key]) @ query / np.sqrt(len(keys))
@@ -389,6 +410,11 @@ WRONG: dict[str, list[str]] = {
             return np.where(j <= i, -slope * np.minimum(i - j, 8), -np.inf)""",
     ],
     "maps": [
+        """
+            rolled = np.eye(maps.shape[1])
+            for A in maps[:3]:
+                rolled = (A + np.eye(len(A))) / 2 @ rolled
+            return rolled""",
         """
             rolled = np.eye(maps.shape[1])
             for A in maps:
@@ -472,6 +498,13 @@ WRONG: dict[str, list[str]] = {
     "sequences": ["return softmax(shares) @ vectors", "return shares / shares.max() @ vectors"],
     "softmax": [
         """
+            e = np.exp(scores - scores[:, :4].max(axis=1, keepdims=True))
+            return e / e.sum(axis=1, keepdims=True)""",
+        """
+            e = np.exp(scores - scores.max(axis=1, keepdims=True))
+            e[e < 1e-4] = 0
+            return e / e.sum(axis=1, keepdims=True)""",
+        """
             e = np.exp(scores - scores.min(axis=-1, keepdims=True))
             return e / e.sum(axis=-1, keepdims=True)""",
         """
@@ -485,6 +518,9 @@ WRONG: dict[str, list[str]] = {
             return np.stack([w, 1 - w], axis=-1)""",
     ],
     "tokens": [
+        """
+            text = "".join(map(chr, ids)).replace(chr(first) + chr(second), chr(new))
+            return [ord(one) for one in text][: len(ids) - 1]""",
         "return ids",
         "return [new if pair == (first, second) else pair[0] for pair in zip(ids, ids[1:])]",
         """
@@ -654,6 +690,35 @@ def test_no_patch_reaches_the_judge_of_a_live_page(patch: str) -> None:
         assert results[4]["text"] == "reached True"
     session.begin(json.dumps(blocks))
     assert np.allclose(0, 1) is not True
+
+
+PATCHES_WITHIN = [
+    "np.sqrt = lambda x: 1.0",
+    "import numpy._core.numeric as N\n            N.isclose = lambda *a, **k: np.True_",
+    "import builtins\n            builtins.enumerate = lambda *a: []",
+    "import builtins\n            builtins.zip = lambda *a, **k: []",
+    "import copy\n            copy.deepcopy = lambda one: (one[0] * len(one[0].T) ** 0.5, one[1])",
+    """
+            import gc
+            for one in gc.get_objects():
+                if isinstance(one, dict) and "_agree" in one:
+                    one["_agree"] = lambda got, wanted: True""",
+]
+
+
+@pytest.mark.parametrize("patch", PATCHES_WITHIN)
+def test_what_a_function_changes_while_it_is_judged_does_not_judge_it(patch: str) -> None:
+    """It divides by no √d_k, and lets the model answer or the judge do the same."""
+    blocks = [
+        "import numpy as np\nfrom attention_docs.softmax import softmax",
+        *(read_section("scaling", f"writing{one}") for one in ("", "-answer", "-checks")),
+    ]
+    written = write("scaling", f"{patch}\n            return queries @ keys.T")
+    session = Session(make_page(blocks))
+    session.begin(json.dumps([blocks[0], written, *blocks[2:]]))
+    results = [json.loads(session.step(number)) for number in range(len(blocks))]
+    assert not [one["error"] for one in results if "error" in one]
+    assert "Not yet" in results[3]["figure"]
 
 
 def test_a_list_that_a_function_changes_is_its_own() -> None:

@@ -35,6 +35,8 @@ HELPERS = ("checks", "signatures", "text")  # modules of the package that do no 
 LIBRARIES = {"numpy", "attention_docs", *sys.stdlib_module_names} - {"__main__"}
 AROUND = {"settrace", "setprofile", "_getframe", "__code__", "__globals__", "f_back"}
 """Names by which a function would look at its judge instead of its arguments."""
+restorers: list[Callable[[], None]] = []
+"""What puts modules back after each call of a written function; a live page says how."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def find_failure(written: Callable[..., Any], task: Task) -> Failure | None:
     """
     answer, inputs = detach(task.answer), task.draw_inputs()
     asks_for_softmax = _agree(_try(softmax, inputs[-1]), answer(*_copy(inputs[-1])))
-    run = _Run(task, perf_counter() + SECONDS, not asks_for_softmax)
+    run = _Run(task, perf_counter() + SECONDS, not asks_for_softmax, tuple(restorers))
     got = [_call(written, one, run) for one in inputs]
     # Only now: nothing of the reader's runs any more that could look for what is wanted.
     wanted = [answer(*_copy(one)) for one in inputs]
@@ -213,6 +215,7 @@ class _Run:
     task: Task
     deadline: float
     lends_softmax: bool  # unless it is asked for
+    restorers: Sequence[Callable[[], None]]
     called: str = ""  # a function that does the work in the place of the reader's
     late: bool = False
 
@@ -259,7 +262,7 @@ def _is_chapter(module: str) -> bool:
 
 def _call(function: Callable[..., Any], arguments: tuple[Any, ...], run: _Run) -> Any:
     """What a function gives, or why it gives nothing. What it sets in this module ends with it."""
-    own, traced = dict(globals()), sys.gettrace()
+    own, traced = (*globals().items(),), sys.gettrace()
     copied = _copy(arguments)
     result: Any = None
     try:
@@ -276,6 +279,8 @@ def _call(function: Callable[..., Any], arguments: tuple[Any, ...], run: _Run) -
     finally:
         sys.settrace(traced)
         globals().update(own)
+        for restore in run.restorers:
+            restore()
     if run.called:
         said = make_phrase("tasks", "called", name=run.called)
         return NoResult(said, make_phrase("tasks", "forbidden", name=run.called))

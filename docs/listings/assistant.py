@@ -514,6 +514,7 @@ writing = Task(
         (np.array([0.5, 0.25, 0.25]), np.log([1.0, 2.0, 4.0]), 1.0),
         (np.array([0.125, 0.625, 0.25]), np.array([1.0, 0.0, 2.0]), 2.0),
         (np.array([0.25, 0.5, 0.25]), np.array([0.0, 12.0, 9.0]), 0.5),
+        (np.array([0.5, 0.25, 0.25]), np.array([0.0, 4.0, 8.0]), 8.0),
     ],
     mistakes={
         "The reference is missing: this is softmax of the rewards over β.": (
@@ -530,7 +531,7 @@ writing = Task(
             lambda p, r, beta: model_policy(np.ones(len(p)), r / beta + p, 1.0)
         ),
     },
-    draw=lambda rng: (rng.dirichlet(np.ones(5)), halves(rng, 5), rng.choice([0.5, 2.0, 3.0])),
+    draw=lambda rng: (rng.dirichlet(np.ones(5)), halves(rng, 5), rng.uniform(0.25, 4)),
 )
 judge(your_policy, writing)
 # --8<-- [end:writing-checks]

@@ -755,7 +755,7 @@ two_keys, three_keys = np.log([[1.0], [3.0]]), np.log([[1.0, 2], [3, 1], [4, 2]]
 
 
 def draw_case(rng):
-    many, d_k, d_v = rng.permutation([2, 3, 5, 6, 7])[:3]
+    many, d_k, d_v = rng.permutation([4, 5, 6, 7, 8])[:3]
     return halves(rng, many, d_k), halves(rng, many, d_k), halves(rng, many, d_v)
 
 

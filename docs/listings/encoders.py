@@ -521,6 +521,7 @@ writing = Task(
         (np.array([[1.0], [3.0]]), np.array([True, True])),
         (np.array([[1.0], [3.0], [0.0]]), np.array([True, True, False])),
         (np.array([[1.0, 0], [3, 4], [9, 9]]), np.array([True, True, False])),
+        (np.array([[1.0, 0], [3, 4], [9, 9]]) / 1000, np.array([True, True, False])),
     ],
     mistakes={
         "Padding counts: the mean and the variance are those of the real tokens alone.": (

@@ -853,7 +853,7 @@ new, two_cached = np.array([0.0, 2, 0, 4]), np.arange(8.0).reshape(2, 4) / 4
 
 
 def draw_case(rng):
-    d_k, d_v = rng.permutation([2, 3, 5])[:2]
+    d_k, d_v = rng.permutation([5, 6, 7])[:2]
     one, cached = [halves(rng, d) for d in (d_k, d_k, d_v)], [halves(rng, 6, d) for d in (d_k, d_v)]
     return *one, *cached
 

@@ -311,7 +311,7 @@ writing = Task(
         ),
         "This is the mean of the maps, not their product.": (lambda maps: maps.mean(axis=0)),
     },
-    draw=lambda rng: (rng.dirichlet(np.ones(4), size=(3, 4)),),
+    draw=lambda rng: (rng.dirichlet(np.ones(4), size=(int(rng.integers(4, 8)), 4)),),
 )
 judge(your_rollout, writing)
 # --8<-- [end:writing-checks]

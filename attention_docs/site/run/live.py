@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import linecache
 import warnings
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -226,8 +226,7 @@ class Session:
         check = FiniteCheck(code, self.runner.namespace)
         block = Code(code, cell.listing, cell.line)
         if code == cell.code:
-            apart = self.state.package.as_loaded() if JUDGE in code else nullcontext()
-            with apart:  # a reader's code may have changed what judges it
+            with self._judge_apart() if JUDGE in code else nullcontext():
                 result = self.runner.run([block], draws=draws)
         else:
             self.edits.add(code)
@@ -241,6 +240,15 @@ class Session:
         if message := check.error("" if "help(" in code else result.text):
             return result, locate_error(message, check.line(), code)
         return result, {}
+
+    @contextmanager
+    def _judge_apart(self) -> Iterator[None]:
+        """What a reader's code has changed, or changes while it is judged, does not judge it."""
+        from attention_docs.figures import tasks
+
+        with self.state.package.as_loaded():
+            tasks.restorers[:] = [self.state.package.restore]
+            yield
 
     def _show(
         self, number: int, result: Result, shown: Any, draws: bool, at: str

@@ -248,15 +248,15 @@ class Noted:
 
     def __init__(self, holder: Any) -> None:
         self.holder = holder
-        self.parts = dict(_list_parts(holder))
-        self.marks = [*map(id, self.parts.values())]  # they live on in `parts`
+        self.parts = tuple(_list_parts(holder).items())  # no code can change it, as a dictionary
+        self.marks = [id(value) for _, value in self.parts]
 
     def find_changes(self) -> Iterator[tuple[Any, str, Any]]:
         """The holder, the name and the value that it had, of each part that is another one."""
         now = _list_parts(self.holder)
         if [*map(id, now.values())] == self.marks:
             return
-        for key, value in self.parts.items():
+        for key, value in self.parts:
             if now.get(key, self) is not value:
                 yield self.holder, key, value
 

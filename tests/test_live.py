@@ -146,13 +146,36 @@ DRAWING = """class Drawing:
 Drawing({n})"""
 
 
-@pytest.mark.parametrize(("n", "is_shown"), [(1000, True), (428_569, True), (428_571, False)])
+@pytest.mark.parametrize(("n", "is_shown"), [(1000, True), (59_998, True), (59_999, False)])
 def test_a_drawing_that_would_hold_up_the_page_is_not_shown(n: int, is_shown: bool) -> None:
     session = Session(make_page(["1"]))
     session.begin(json.dumps([DRAWING.replace("{n}", str(n), 1)]))
     (figure,) = (json.loads(session.step(0))["figure"],)
     assert figure.startswith("<svg>") == is_shown
-    assert is_shown or "at most 3,000,000" in figure
+    assert is_shown or "at most 60,000 tags, got 60,001" in figure
+    session.begin(json.dumps([DRAWING.replace("{n}", "1").replace("<rect/>", "." * 3_000_000)]))
+    assert "at most 3,000,000 characters" in json.loads(session.step(0))["figure"]
+
+
+def test_a_module_that_would_end_python_is_an_error() -> None:
+    """Python of a browser has not loaded it; here NumPy has."""
+    code = (
+        "import json, sys\nfrom attention_docs.site.run.live import Session\n"
+        "for name in [one for one in sys.modules if 'ctypes' in one]: del sys.modules[name]\n"
+        "page, codes = json.load(sys.stdin)\nsession = Session(page)\n"
+        "session.begin(json.dumps(codes))\nprint(session.step(0))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=json.dumps([make_page(["1"]), ["x = 1\nimport ctypes"]]),
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    error = json.loads(done.stdout)["error"]
+    assert error["message"].startswith("ModuleNotFoundError: ctypes calls libraries of the machine")
+    assert error["line"] == 2
 
 
 @pytest.mark.long

@@ -20,7 +20,7 @@ from typing import Any
 from attention_docs.running.result import Code, Result, hash_figure
 from attention_docs.site.run.finite import FiniteCheck
 from attention_docs.site.run.interactive import InteractiveRunner, replace_questions
-from attention_docs.site.run.live_errors import describe_error, locate_error
+from attention_docs.site.run.live_errors import describe_error, locate_error, refuse_modules
 from attention_docs.site.run.live_state import LiveState
 from attention_docs.site.run.memo import SLOW_SECONDS, Outcome, OutcomeMemo
 from attention_docs.site.run.needed_names import find_needed_names, find_waiting
@@ -30,8 +30,8 @@ from attention_docs.text import TextFile
 
 RERUN_SECONDS = 0.05  # seconds that a dragged knob lets run again, rather than copy the state
 COPY_DISTANCES = {1, 4, 16, 64, 256}  # blocks behind the knob where it is copied all the same
-LARGEST_DRAWING = 3_000_000
-"""Characters of a drawing: one that is larger would hold up the page, where nobody can stop it."""
+LARGEST_DRAWING = {"characters": 3_000_000, "tags": 60_000}
+"""Of a drawing: one that is larger would hold up the page, where nobody can stop it."""
 
 JUDGE = "from attention_docs.figures.tasks import"
 """What a block begins with that judges a function of the reader's."""
@@ -86,6 +86,7 @@ class Session:
             for cell in document["cells"]
         ]
         warnings.simplefilter("error")
+        refuse_modules()
         strings = document["words"]
         stay = {text: text for text in strings.values()}  # the code holds them already
         strings = {self.lang: strings | stay} if strings else None
@@ -356,8 +357,8 @@ class Session:
 
 def _limit_drawing(svg: str) -> str:
     """A drawing, or in its place why it is not shown."""
-    if len(svg) <= LARGEST_DRAWING:
-        return svg
-    return (
-        f"<p>ValueError: a drawing has at most {LARGEST_DRAWING:,} characters, got {len(svg):,}</p>"
-    )
+    for name, size in {"characters": len(svg), "tags": svg.count("<")}.items():
+        most = LARGEST_DRAWING[name]
+        if size > most:
+            return f"<p>ValueError: a drawing has at most {most:,} {name}, got {size:,}</p>"
+    return svg

@@ -3,7 +3,28 @@
 from __future__ import annotations
 
 import re
+import sys
+from importlib.abc import MetaPathFinder
 from typing import Any
+
+REFUSED = {"_ctypes", "ctypes"}
+"""Modules that end Python in a browser when they are loaded."""
+
+
+class RefusingFinder(MetaPathFinder):
+    """Says why a module cannot be loaded, instead of loading it."""
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> None:
+        """Nothing for any other module; ModuleNotFoundError for one of these."""
+        if fullname in REFUSED:
+            message = f"{fullname} calls libraries of the machine, and a browser lets no page do so"
+            raise ModuleNotFoundError(message, name=fullname)
+
+
+def refuse_modules() -> None:
+    """Let the import of such a module be an error like any other."""
+    if not any(isinstance(one, RefusingFinder) for one in sys.meta_path):
+        sys.meta_path.insert(0, RefusingFinder())
 
 
 def describe_error(error: str, listing: str, first_line: int, code: str) -> dict[str, Any]:

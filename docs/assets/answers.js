@@ -17,8 +17,10 @@ const RULES = [
   [/[×·⋅∙•∗✕]/g, "*"],
   [/[÷∕⁄]/g, "/"],
   [/\*\*/g, "^"],
-  [/[【〔]/g, "["],
-  [/[】〕]/g, "]"],
+  [/[【〔⟨〈]/g, "["],
+  [/[】〕⟩〉]/g, "]"],
+  [/^\s*<([^<>]*[,;][^<>]*)>/, "[$1]"],
+  [/(?<=\d)\s+\|\s+(?=[-\d.√])/g, ", "],
   [/、/g, ", "],
   [/[。．]/g, "."],
   [/\.{3,}/g, "…"],
@@ -51,8 +53,8 @@ const RULES = [
   [/(?<=[(])\s*=/g, ""],
   [/(?<=[\d\])}%]\s*),?\s*(?:(?:and|&)(?![a-z])|[和与與])/gi, ", "],
   [/(?:minus|negative|负|負)(?=\s*[\d.])/gi, "-"],
-  [/(?<=\d)\s+by\s+(?=\d)/gi, " * "],
-  [/(?<=\])\s*\^?\s*\{?T(?:op)?\}?\s*$/i, ""],
+  [/(?<=\d)\s+(?:by|times)\s+(?=\d)/gi, " * "],
+  [/(?<=[\])])\s*(?:\^?\s*\{?(?:T(?:op)?|⊤)\}?|['′])\s*$/i, ""],
   [/per ?cent(?![a-z])/gi, "%"],
   [/百分之\s*([\d.]+)/g, "$1%"],
   [/\s*\.?\s*$/, ""],
@@ -70,6 +72,10 @@ function simplify(text) {
    "2/3, about 0.667", "cos 1/5", a number in words. */
 const OTHERWISE = [
   (text) => text.replace(THOUSANDS, (digits) => digits.replace(/\D/g, "")),
+  (text) =>
+    text.replace(/(?<![\d.])[1-9]\d{0,2}(?:\.\d{3}){2,}(?![\d.])/g, (digits) =>
+      digits.replace(/\./g, ""),
+    ),
   (text) => (mayBeDecimal(text) ? text.replace(/(?<=\d),(?=\d)/g, ".") : text),
   (text) => (/[-+/^%√.]/.test(text) ? text : text.replace(/(?<=\d\s*)[*x](?=\s*\d)/gi, ",")),
   (text) => text.replace(/(?<=\d\s*[kmg])b(?![a-z])/gi, "iB"),
@@ -149,7 +155,16 @@ const FUNCTIONS = {
 };
 const QUOTIENTS = new Set(["frac", "fraction"]); // of two arguments
 const SCALES = {
-  ...{ "%": 0.01, thousand: 1e3, million: 1e6, billion: 1e9, 千: 1e3, 万: 1e4, 萬: 1e4 },
+  ...{
+    "%": 0.01,
+    "‰": 0.001,
+    thousand: 1e3,
+    million: 1e6,
+    billion: 1e9,
+    千: 1e3,
+    万: 1e4,
+    萬: 1e4,
+  },
   ...{ 亿: 1e8, 億: 1e8 },
 };
 const NAMES = [CONSTANTS, FUNCTIONS, SCALES].flatMap(Object.keys).concat(...QUOTIENTS);

@@ -83,7 +83,7 @@ def test_every_chapter_has_a_fold_with_its_exercises(lang: str, site: Path) -> N
         results = {one.get("href") for one in fold.iter("a") if "#result-" in one.get("href")}
         assert len(results) >= len(re.findall(r"^/+ result ", own, re.M))
         cards = [
-            re.sub(r"\W", "", one) for one in re.findall(r"^/+ recall \| ([^$`\n]*)$", own, re.M)
+            re.sub(r"\W", "", one) for one in re.findall(r"^/+ recall \| ([^$`√\n]*)$", own, re.M)
         ]
         if lang == SOURCES[lang]:
             assert all(one in re.sub(r"\W", "", fold.text_content()) for one in cards)

@@ -148,7 +148,9 @@ def _render_chapter(slug: str, chapters: Chapters) -> str:
     before = comma.join(f"[{chapters.numbered[one]}]({one}.md)" for one in original.builds_on)
     rows = {
         "objective": _find_objective(page.passages),
-        "answers": "<br>".join(one.title for one in page.passages if one.kind == "recall"),
+        "answers": "<br>".join(
+            _escape_cell(one.title) for one in page.passages if one.kind == "recall"
+        ),
         "results": _list_results(slug, chapters),
         "before": before or words["nothing"],
         "needs": mathematics or words["nothing"],
@@ -242,4 +244,9 @@ def link_place(place: str, chapters: Chapters) -> str:
             title = boxes["guess"].format(title)
         case "result" | "exercise" as kind:
             title = f"{boxes[kind].format(assembled.find_number(name))} {title}"
-    return f"[{title}]({slug}.md#{name})"
+    return f"[{_escape_cell(title)}]({slug}.md#{name})"
+
+
+def _escape_cell(title: str) -> str:
+    """A title in a cell of a table, where a bar would begin the next one."""
+    return title.replace("|", "&#124;")

@@ -513,6 +513,28 @@ def test_simulation(chapter):
     assert shown == pytest.approx([largest[i] for i in (0, 1, 2)], abs=0.0051)
 
 
+def test_nearly_equal_weights(chapter):
+    """With torch and sums written out; the reported weights' spread from their differences."""
+    draw = np.random.default_rng(2017)
+    ten, shared = map(torch.tensor, (draw.standard_normal((10, 64)), draw.standard_normal(64)))
+    to_query, to_key = torch.tensor(draw.standard_normal((2, 64, 64)) / 8)
+    short, alike = ten / 50, shared + ten / 1000
+    rows = chapter.grid("nearly-equal")
+    for row, tokens, factor in zip(rows, (ten, short, ten, alike), (1, 1, 0.16, 1), strict=True):
+        scores = torch.einsum("a,ab,nc,cb->n", tokens[0], to_query, tokens, to_key)
+        scores = scores * factor**2 / 8
+        wanted = [
+            (tokens**2).sum(dim=1).sqrt().mean(),
+            ((tokens - tokens.mean(dim=0)) ** 2).sum(dim=1).sqrt().mean(),
+            scores.max() - scores.min(),
+            1 / (scores - scores.max()).exp().sum(),
+        ]
+        for shown, value, places in zip(row, wanted, (2, 3, 4, 4), strict=True):
+            assert shown == pytest.approx(float(value), abs=0.51 * 10**-places)
+    (gap,) = chapter.values("nearly-equal")
+    assert float(gap) == pytest.approx((10.000114 - 9.999847) / 10, abs=5e-7)
+
+
 def test_pytorch_start(chapter):
     linear, mha = chapter.table("pytorch")
     (of_linear,), (of_mha,) = (

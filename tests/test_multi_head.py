@@ -729,6 +729,12 @@ def test_scale(chapter):
         assert_printed(found, [high / (high + 2), 1 / (high + 2), 1 / (high + 2)])
 
 
+def test_fused_projection(chapter):
+    """By hand: 32 columns in three make 11, 11 and the rest; four heads and two, of 4 each."""
+    assert chapter.grid("fused") == [[11, 11, 10], [4 * 4, 2 * 4, 2 * 4]]
+    assert chapter.values("fused") == ["12"]  # each of 12 columns reads each component
+
+
 def test_average(chapter):
     pairs = zip(one_map(1), one_map(2), strict=True)
     mean = [[(a + b) / 2 for a, b in zip(*rows, strict=True)] for rows in pairs]

@@ -567,6 +567,34 @@ def test_two_programs(chapter):
     assert int(times) == pytest.approx(rows[2][1] / rows[0][1], abs=1)
 
 
+def test_rope_in_bfloat16(chapter):
+    """In torch, with sines and cosines written out, distance by distance."""
+    draw = np.random.default_rng(754)
+    q, k = torch.tensor(draw.standard_normal((2, 500, 32, 2)))
+    speeds = 10000.0 ** (-torch.arange(32, dtype=torch.float64) / 32)
+
+    def short(x, rounds):
+        return x.bfloat16().double() if rounds else x
+
+    def turn(x, n, positions, angles, ends):
+        angle = short(short(torch.tensor(float(n)).double(), positions) * speeds, angles)
+        c, s = short(angle.cos(), ends), short(angle.sin(), ends)
+        return torch.stack([x[..., 0] * c - x[..., 1] * s, x[..., 0] * s + x[..., 1] * c], dim=-1)
+
+    def scores(n, *rounds):
+        query = turn(q, n, *rounds)
+        every = [(query * turn(k, n - far, *rounds)).sum(dim=(1, 2)) for far in range(1, 33)]
+        return torch.stack(every)
+
+    kinds = ((False, False, True), (True, False, True), (False, True, True))
+    for column, n in enumerate((100, 1000, 10000)):
+        exact = scores(n, False, False, False)
+        for row, kind in zip(chapter.grid("rope"), kinds, strict=True):
+            error = (scores(n, *kind) - exact).std(correction=0) / exact.std(correction=0)
+            assert row[column] == pytest.approx(100 * float(error), abs=0.06)
+    assert chapter.values("rope") == ["64", "2"]  # 2¹³ / 2⁷, and half of 2⁹ / 2⁷
+
+
 def test_what_fits(chapter):
     """By hand: GB are billions of bytes; a scale of two bytes, and Q4_1 a smallest number too."""
     each = {

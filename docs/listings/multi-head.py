@@ -597,22 +597,6 @@ table(
 )
 # --8<-- [end:torch-sentence]
 
-# --8<-- [start:fused]
-draw = np.random.default_rng(SEED)
-tokens, fused = draw.normal(size=(5, 12)), draw.normal(size=(12, 36))  # [W_Q W_K W_V]
-W_parts = np.split(fused, 3, axis=1)
-parts = np.split(tokens @ fused, 3, axis=1)  # as chunk(3, dim=-1)
-whole = all(np.allclose(part, tokens @ W) for part, W in zip(parts, W_parts, strict=True))
-check("the three parts are X W_Q, X W_K and X W_V", whole)
-nudged = tokens + np.eye(12)[0]  # component 1 of every token
-reached = (np.abs(nudged @ fused - tokens @ fused)[:, :12] > 1e-9).all(axis=0).sum()
-widths = {
-    "chunk(3)": [part.shape[-1] for part in torch.empty(1, 32).chunk(3, dim=-1)],
-    "split([16, 8, 8])": [16, 8, 8],
-}
-table(list(widths.values()), columns=["queries", "keys", "values"], index=list(widths))
-# --8<-- [end:fused]
-
 # --8<-- [start:torch-tools]
 torch.manual_seed(SEED)
 
@@ -721,6 +705,22 @@ table(
     spec=".0e",
 )
 # --8<-- [end:torch-table]
+
+# --8<-- [start:fused]
+draw = np.random.default_rng(SEED)
+tokens, fused = draw.normal(size=(5, 12)), draw.normal(size=(12, 36))  # [W_Q W_K W_V]
+W_parts = np.split(fused, 3, axis=1)
+parts = np.split(tokens @ fused, 3, axis=1)  # as chunk(3, dim=-1)
+whole = all(np.allclose(part, tokens @ W) for part, W in zip(parts, W_parts, strict=True))
+check("the three parts are X W_Q, X W_K and X W_V", whole)
+nudged = tokens + np.eye(12)[0]  # component 1 of every token
+reached = (np.abs(nudged @ fused - tokens @ fused)[:, :12] > 1e-9).all(axis=0).sum()
+widths = {
+    "chunk(3)": [part.shape[-1] for part in torch.empty(1, 32).chunk(3, dim=-1)],
+    "split([16, 8, 8])": [16, 8, 8],
+}
+table(list(widths.values()), columns=["queries", "keys", "values"], index=list(widths))
+# --8<-- [end:fused]
 
 # --8<-- [start:mistake-average]
 from_average = np.abs(torch_map[0].numpy() - (map_1 + map_2) / 2).max()

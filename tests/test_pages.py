@@ -148,7 +148,8 @@ def test_a_plain_fence_holds_no_output(path: Path) -> None:
     for piece in page.pieces:
         if isinstance(piece, Fence):
             text = "\n".join(page.lines[piece.line : piece.last_line - 1])
-            if VECTOR.search(text) or DECIMAL.search(text):
+            # The edition in the BibTeX entry is held by test_teaching.py.
+            if not text.startswith("@misc") and (VECTOR.search(text) or DECIMAL.search(text)):
                 pasted.append(f"{page.path}:{piece.line}: {text}")
     assert not pasted
 

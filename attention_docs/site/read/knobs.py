@@ -55,7 +55,7 @@ def extract_knobs(code: str) -> tuple[str, tuple[Knob, ...]]:
         >>> extract_knobs("d_k = 64  # knob: log 2 … 512\nn = 3\nprint(n)")
         Traceback (most recent call last):
             ...
-        ValueError: nothing that the block shows depends on the knob d_k
+        ValueError: wanted an output that depends on the knob d_k, got one of n, print
     """
     if "# knob" not in code:
         return code, ()

@@ -136,7 +136,7 @@ def test_one_move(chapter: Page) -> None:
         }.items():
             dot = sum(i * j for i, j in zip(x, king, strict=True))
             cosine = dot / math.hypot(*x) / math.hypot(*king)
-            assert row[f"cosine with king {when}"] == f"{cosine:.2f}".replace("-", "−")
+            assert row[f"cosine {when}"] == f"{cosine:.2f}".replace("-", "−")
 
 
 def test_neighbours(chapter: Page) -> None:

@@ -106,7 +106,7 @@ table(
         [f"[{a[0]:.3f}, {a[1]:.3f}]", f"[{b[0]:.3f}, {b[1]:.3f}]", f"{c:.2f}", f"{d:.2f}"]
         for a, b, (c, d) in zip(rows, moved, with_king, strict=True)
     ],
-    columns=["row before", "row after", "cosine with king before", "cosine with king after"],
+    columns=["row before", "row after", "cosine before", "cosine after"],
     index=["king, then rules", "queen, then rules", "tree, then grows"],
 )
 # --8<-- [end:one-move]

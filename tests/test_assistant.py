@@ -325,8 +325,9 @@ def test_preferences_tilt_the_toy(chapter: Page) -> None:
     said = [min(others[2]), max(others[2]), others[0][0]]
     assert values[1:4] == [f"{one:.2f}" for one in said]
     assert abs(np.array(others[3]) - others[0][0]).max() < 0.02  # with the coin, as before
-    assert values[4] == chapter.values("answers")[5]
-    assert float(values[5]) > float(values[4]) + 0.1
+    # Two more marks in the table hardly change the loss on stories, which have none.
+    assert float(values[4]) == pytest.approx(float(chapter.values("answers")[5]), abs=0.03)
+    assert 0.05 < float(values[5]) - float(values[4]) < 1
     assert [float(one) for one in values[6:8]] == pytest.approx(
         [detours.min(), detours.max()], abs=0.1
     )

@@ -432,15 +432,16 @@ def turned_scores(n, short=()):
 
 rounded = {
     "cos and sin": ("cos and sin",),
-    "positions too": ("cos and sin", "positions"),
-    "angles too": ("cos and sin", "angles"),
+    "cos, sin, positions": ("cos and sin", "positions"),
+    "cos, sin, angles": ("cos and sin", "angles"),
 }
 exact_scores = {n: turned_scores(n) for n in (100, 1000, 10000)}
+scatter = [
+    [100 * (turned_scores(n, short) - s).std() / s.std() for n, s in exact_scores.items()]
+    for short in rounded.values()
+]
 table(
-    [
-        [100 * (turned_scores(n, short) - s).std() / s.std() for n, s in exact_scores.items()]
-        for short in rounded.values()
-    ],
+    scatter,
     columns=[f"n = {n:,}" for n in exact_scores],
     index=list(rounded),
     spec=".1f",

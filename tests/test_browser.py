@@ -1302,9 +1302,26 @@ def test_a_part_of_a_page_stands_alone_in_a_frame(lang: str, visit: Visit) -> No
     })""")
     assert heights[0] == "lti.frameResize"
     assert 50 < heights[1] < 700
+    credit = tab.locator("main.embed > .credit")
+    assert credit.evaluate("one => getComputedStyle(one).filter") == "none"
     tab.locator("main.embed label").first.click()
     tab.locator("main.embed button[type=submit]").click()
     tab.locator("main.embed details.answer[open]").wait_for()
+
+
+# Formulas, and parts of them, that stand in what a reader sees and yet take no room.
+VANISHED = """() => [...document.querySelectorAll("article :is(.statement, math)")]
+  .filter((one) => !one.closest("details:not([open]), .frame:not(.shown), [hidden]"))
+  .filter((one) => !one.getClientRects().length)
+  .map((one) => one.outerHTML.slice(0, 200))"""
+
+
+@needs_browser
+@pytest.mark.parametrize("slug", ["eight-steps", "positions", "transformer-block"])
+def test_every_formula_that_stands_open_can_be_seen(slug: str, visit: Visit) -> None:
+    tab = visit(make_path("en", slug))
+    assert tab.locator("article .statement").count()
+    assert not tab.evaluate(VANISHED)
 
 
 # Tables and drawings that reach over their column.

@@ -79,7 +79,8 @@ def test_a_sheet_names_what_was_solved_and_says_that_it_proves_nothing(
     kept = {"softmax": ["exercise-weights", "exercise-lost"], "nowhere": ["exercise-a"]}
     tab.add_init_script(
         f"localStorage.setItem('solved exercises', {json.dumps(json.dumps(kept))});"
-        "window.print = () => { window.printed = document.querySelector('.statement').innerText; }"
+        "window.print = () => {"
+        " window.printed = document.querySelector('.solved-sheet').innerText; }"
     )
     tab.goto(address + make_path(lang, "review"))
     tab.emulate_media(media="print")
@@ -92,6 +93,6 @@ def test_a_sheet_names_what_was_solved_and_says_that_it_proves_nothing(
     assert "exercise-a" not in printed
     assert not tab.locator(".review-question").is_visible()
     tab.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert not tab.locator(".statement").count()
+    assert not tab.locator(".solved-sheet").count()
     tab.emulate_media(media="screen")
     assert tab.locator(".review-question").is_visible()

@@ -44,6 +44,14 @@ def test_each_chapter_has_slides(path: tuple[str, str], visit: Visit) -> None:
 
 
 @needs_browser
+def test_a_film_is_shown_scene_by_scene(visit: Visit) -> None:
+    tab = visit(f"{make_path('en', 'eight-steps')}?slides")
+    tab.locator(".slides > .shown").wait_for()
+    for shown in ("guess-smallest", "out-stepper"):
+        assert tab.locator(f".slides > .slide #{shown}").count() == 1
+
+
+@needs_browser
 def test_slides_are_the_live_parts_of_the_page(visit: Visit) -> None:
     tab = visit(f"{make_path('en', 'softmax')}?slides=2")
     tab.wait_for_function("document.querySelector('.slides > .shown .instrument').instrument")

@@ -230,6 +230,7 @@ function showOnePart() {
   if (!part) return;
   const frame = document.createElement("main");
   const credit = document.createElement("p");
+  credit.className = "credit";
   const link = credit.appendChild(document.createElement("a"));
   frame.className = "embed md-typeset";
   Object.assign(link, { href: `${location.pathname}#${name}`, target: "_blank", rel: "noopener" });

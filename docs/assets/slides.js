@@ -34,7 +34,10 @@
     );
     const found = [{ heading: title, parts: first ? [first] : [], kind: "title" }];
     let heading = title;
-    for (const part of [...article.children]) {
+    const parts = [...article.children].flatMap((one) =>
+      one.matches(".film") ? [...one.querySelectorAll(".guess, .output")] : [one],
+    );
+    for (const part of parts) {
       if (/^H[23]$/.test(part.tagName)) heading = part;
       const kind = /^[OU]L$/.test(part.tagName)
         ? "list"

@@ -27,7 +27,7 @@ function makeSheet(words, exercises) {
   const chapters = listSolved(exercises);
   const date = new Date().toLocaleDateString(document.documentElement.lang);
   const sheet = document.createElement("section");
-  sheet.className = "statement md-typeset";
+  sheet.className = "solved-sheet md-typeset";
   sheet.append(
     make("h1", words.title),
     make("p", `${words.name} ____________________`),
@@ -48,7 +48,7 @@ function makeSheet(words, exercises) {
 export function printStatement(words, exercises) {
   const sheet = makeSheet(words, exercises);
   const root = document.documentElement;
-  root.dataset.print = "statement";
+  root.dataset.print = "solved";
   document.body.append(sheet);
   addEventListener(
     "afterprint",

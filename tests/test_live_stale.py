@@ -151,7 +151,13 @@ EDITS: list[tuple[str, str, str, str, list[str]]] = [
     ("softmax", "pull", "[1.0, 1.0, 1.0, 5.0]", "[2.0, 0.0, 1.0, 2.0]", []),
     ("softmax", "exercise-weights", "6.0]", "4.0]", ["The scores are", "so the weights are 3/10"]),
     ("eight-steps", "inputs", "[1, 1, 1, 1]]", "[1, 1, 1, 3]]", ["a11=", "The scores of three"]),
-    ("eight-steps", "inputs", "[1, 0, 1, 0]", "[1, 0, 2, 0]", ["k1=", "a11=", "The scores of three"]),
+    (
+        "eight-steps",
+        "inputs",
+        "[1, 0, 1, 0]",
+        "[1, 0, 2, 0]",
+        ["k1=", "a11=", "The scores of three"],
+    ),
     (
         "eight-steps",
         "components",

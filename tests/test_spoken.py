@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from lxml import etree
 
 from attention_docs.site.render.formulas import Renderer
+from tests import mathcat
 from tests.conftest import ROOT, parse_html
 
 RENDERER = Renderer()
@@ -34,15 +36,22 @@ def find_meaning(element: Any) -> str:
     ("tex", "meaning"),
     [
         (r"QK^\top", "Qtranspose[K]"),
-        (r"W_K^\top", "transpose[indexed-by[W,K]]"),
+        (r"W_K^\top", "transpose[indexed-by:infix[W,K]]"),
         (r"(X W_K)^\top", "transpose[(XWK)]"),
-        ("W_Q^r", "indexed-by[W,Q,r]"),
+        ("W_Q^r", "indexed-by:infix[W,Q,r]"),
+        ("W_K^{r'}", "indexed-by:infix[W,K,r′]"),
+        (r"\pi^*", "πstar"),
+        (r"A \odot B", "Aelementwise-productB"),
+        (r"\lceil n/r \rceil", "ceiling[n/r]"),
+        ("t = [x, 0]", "t=row[x,0]"),
+        ("[1, 2, 3]", "row[1,2,3]"),
+        ("[X; T]", "[X;T]"),
         ("d_k^2", "dk2"),
         (r"\lVert q \rVert^2", "norm[q]2"),
         (r"\lVert q - k \rVert", "norm[q−k]"),
         (r"\lvert x \rvert", "absolute-value[x]"),
         (r"\lvert A \rvert", "cardinality[A]"),
-        (r"\mathrm{E}[q \cdot k]", "expectation[dot-product[q,k]]"),
+        (r"\mathrm{E}[q \cdot k]", "expectation[dot-product:infix[q,k]]"),
         (r"\operatorname{Var}(x)", "variance[x]"),
         (
             r"\operatorname{softmax}\left(\frac{QK^\top}{\sqrt{d_k}}\right)V",
@@ -76,6 +85,30 @@ def test_every_intent_names_parts_of_its_own(site: Path) -> None:
             assert asked == sorted(filter(None, (one.get("arg") for one in element))), page
             meant += 1
     assert meant > 1000
+
+
+HEARD = tomllib.loads(mathcat.TABLE.read_text())
+
+
+@pytest.mark.parametrize("tex", HEARD)
+def test_mathcat_has_read_what_the_site_writes(tex: str) -> None:
+    """A new one is asked as tests/mathcat.py says."""
+    assert mathcat.make_digest(tex) == HEARD[tex][0], "ask MathCAT again: python -m tests.mathcat"
+
+
+def test_mathcat_says_no_sign_in_place_of_a_meaning() -> None:
+    """What it said of these formulas without intents, or with the wrong ones."""
+    for tex, (_, said) in HEARD.items():
+        wrong = {
+            "down tack",
+            "interval",
+            "determinant",
+            "to the r-th",
+            "superscript times",
+            "indexed by of",
+        }
+        assert not [one for one in wrong if one in said], tex
+    assert len(HEARD) == mathcat.IN_TABLE
 
 
 @pytest.mark.site

@@ -16,7 +16,7 @@ ROWS = {"math", "mrow", "mtd", "msqrt", "mstyle"}  # their children stand side b
 SCRIPTS = {"msub", "msup", "msubsup"}
 # A bracket with a script is no higher than these, so the script stands as high at the whole.
 LOW = {"mi", "mn", "mo", "mover", "mrow", "mspace", "msub", "mtext"}
-BRACKETS = {"‖": "norm", "|": "absolute-value", "{": "set"}
+BRACKETS = {"‖": "norm", "|": "absolute-value", "{": "set", "⌈": "ceiling", "⌊": "floor"}
 DOUBLE_BARS, DIVERGENCE = {"‖", "∥"}, "K-L-divergence"  # "divergence" is that of a field
 FUNCTIONS = {
     "E": "expectation",
@@ -33,7 +33,8 @@ LETTERS = {*"fφπκP"}  # before a bracket they are always functions
 KNOWN = {"arccos", "cos", "cosh", "exp", "ln", "log", "max", "min", "sin", "tanh"}  # to all readers
 VECTORS = [{*"qkvwxuoz"}, {"p"}]  # letters whose product is one of vectors, both of one set
 HEADS = {*"WQKVOAbqkv"}  # letters with the number of a head above, in place of a power
-HEAD = re.compile(r"[rh1]")
+HEAD = re.compile(r"[rh1]′?")
+SIGNS = {"⊙": "elementwise-product", "∗": "star"}
 
 
 def add_intents(root: Element) -> None:
@@ -41,6 +42,8 @@ def add_intents(root: Element) -> None:
     for element in root.iter():
         if element.tag in SCRIPTS:
             _name_script(element)
+        elif element.tag == "mo" and element.text in SIGNS:
+            element.set("intent", SIGNS[element.text])
     for element in list(root.iter()):
         if element.tag in ROWS:
             children = _group_brackets(_group_products([*element]))
@@ -58,14 +61,16 @@ def _name_script(element: Element) -> None:
         script.text = "T"
         script.set("mathvariant", "normal")
         if base.tag != "mo":  # a bracket stands for what it closes: see below
-            inner = "indexed-by($x,$i)" if element.tag == "msubsup" else "$x"
+            inner = "indexed-by:infix($x,$i)" if element.tag == "msubsup" else "$x"
             element.set("intent", f"transpose({inner})")
             base.set("arg", "x")
             if element.tag == "msubsup":
                 element[1].set("arg", "i")
-    elif element.tag != "msub" and base.text in HEADS and HEAD.fullmatch(script.text or ""):
+    elif (
+        element.tag != "msub" and base.text in HEADS and HEAD.fullmatch("".join(script.itertext()))
+    ):
         names = "xij" if element.tag == "msubsup" else "xj"
-        element.set("intent", f"indexed-by({','.join(f'${name}' for name in names)})")
+        element.set("intent", f"indexed-by:infix({','.join(f'${name}' for name in names)})")
         for child, name in zip(element, names, strict=True):
             child.set("arg", name)
 
@@ -81,7 +86,7 @@ def _group_brackets(row: list[Element]) -> list[Element]:
         out.append(child)
         if form == "prefix" and core.text in {*BRACKETS, "(", "["}:
             opened.append(len(out) - 1)
-        elif form == "postfix" and opened and core.text in {*"‖|})]"}:
+        elif form == "postfix" and opened and core.text in {*"‖|})]⌉⌋"}:
             start = opened.pop()
             left = _find_function(out[:start])
             out[left:] = _group(out[left:], start - left)
@@ -135,6 +140,8 @@ def _group(row: Sequence[Element], start: int) -> list[Element]:
         and re.fullmatch("[A-Z]", inside[0].text or "")
     ):
         name = "cardinality"
+    if opening.text == "[" and any(one.text == "," for one in inside):
+        name = name or "row"  # two numbers in square brackets would be heard as an interval
     is_scripted = last.tag in SCRIPTS
     is_transposed = is_scripted and last[-1].text == "T"
     if (
@@ -206,7 +213,7 @@ def _group_products(row: list[Element]) -> list[Element]:
         if any(letters <= kind for kind in VECTORS):
             out[-3].set("arg", "a")
             child.set("arg", "b")
-            out[-3:] = [_make_group("dot-product($a,$b)", out[-3:])]
+            out[-3:] = [_make_group("dot-product:infix($a,$b)", out[-3:])]
     return out
 
 

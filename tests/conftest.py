@@ -303,6 +303,7 @@ def mkdocs_build(
         capture_output=True,
         text=True,
         check=False,
+        timeout=3600,
     )
 
 

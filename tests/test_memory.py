@@ -251,7 +251,7 @@ def test_notebook(chapter):
     layers, heads, kv_heads, size = 32, 32, 8, 128  # Grattafiori et al. 2024, table 3
     kept = 131_072 * layers * 2 * kv_heads * size * 2
     states = layers * heads * size * size * 2
-    assert chapter.values("memory")[:3] == [f"{kept / 1e9:.1f}", "131,072", f"{states / 1e6:.1f}"]
+    assert chapter.values("memory")[:3] == [str(kept >> 30), "131,072", str(states >> 20)]
 
 
 def test_overlap(chapter):

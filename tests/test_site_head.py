@@ -295,11 +295,11 @@ def test_a_feed_tells_of_editions(published: FixtureProject, bare: FixtureProjec
     assert said == [
         [
             *("2027.1 版", f"{place}2027-1", "2027-01-02T00:00:00Z"),
-            "2027-01-02 发布，有编号的结果 0 个。本版更正：错了。",
+            "2027-01-02 发布，有编号的结论 0 条。本版更正：错了。",
         ],
         [
             *("2026.1 版", f"{place}2026-1", "2026-12-01T00:00:00Z"),
-            "2026-12-01 发布，有编号的结果 0 个。",
+            "2026-12-01 发布，有编号的结论 0 条。",
         ],
     ]
     assert not (bare.root / "site/editions.xml").exists()

@@ -510,7 +510,7 @@ def test_large_files_are_not_read(
         archive.writestr("numbers.json", " " * (verify.LARGEST + 1))
     assert packed.stat().st_size < 2**17
     assert verify.main([str(packed)]) == 2
-    assert "ValueError: wanted at most 64 MiB, got more" in capsys.readouterr().err
+    assert "ValueError: wanted at most 128 MiB, got more" in capsys.readouterr().err
 
 
 def test_all_files_together_are_limited(

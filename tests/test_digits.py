@@ -1,7 +1,7 @@
 """Digits hold elsewhere: none that is printed sits on an edge.
 
-That threads, processors and folders change none is shown by the reviewed outputs, since the site
-that the tests read is built elsewhere (conftest.py); and by browsers, which run the code again.
+That threads, processors and folders change none is shown by test_pages.py: the site is built
+elsewhere (conftest.py) and publishes the same record; and by browsers, which run the code again.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def test_the_counts_of_the_whole_site(numbers_json):
     counts = {
         **{"pages": len(sources), "blocks": blocks},
         **{"outputs": kinds.count("output"), "values": kinds.count("inline")},
-        "steps": 16,  # of rounding: run/block.py
+        "steps": 16,  # of rounding: running/result.py
         **{"results": len(boxes), "computed": sum("uncomputed:" not in box for box in boxes)},
         "proved": sum(" proved:" in box for box in boxes),
     }

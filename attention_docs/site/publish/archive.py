@@ -1,4 +1,4 @@
-"""The whole site as one zip that opens from disk: every link names a file."""
+"""The site without its search and its largest model, as one zip that opens from disk."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The cache of rendered pages: on disk for the next build, in memory for the next refresh.
 
-The key of a page is everything that it depends on: see `page_key` in `build`.
+The key of a page is everything that it depends on: see `fingerprints.py`.
 """
 
 from __future__ import annotations

@@ -16,8 +16,6 @@ in hand `sentence_dial`, `softmax_bars`, `draggable_hull`, `word_clocks`, `machi
 - `numbers`: tensors as lists, numbers as text
 - `svg`: colours, paths and text
 
-`tasks` judges the functions that readers write in exercises.
-
 `share_card` draws the picture for places where a page is shared, and is the one module that needs
 more than NumPy.
 """

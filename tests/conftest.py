@@ -29,6 +29,7 @@ from xdist import get_xdist_worker_id
 
 from attention_docs.site.build import Build
 from attention_docs.site.publish import models, runtime
+from attention_docs.site.read.modules import list_slugs
 from attention_docs.site.read.settings import read_settings
 from attention_docs.site.record import Recorder, format_document
 from attention_docs.site.run.imports import Modules
@@ -43,7 +44,8 @@ BUILT = tuple(one for one in SETTINGS.languages if one not in PARTIAL)
 LANGUAGES = SETTINGS.source_languages
 TAGS = {"en": "en", "zh": "zh-Hans", "zh-hant": "zh-Hant"}  # what HTML calls them
 PAGES = ROOT / "docs" / "en"
-SLUGS = sorted(path.relative_to(PAGES).with_suffix("").as_posix() for path in PAGES.rglob("*.md"))
+SLUGS = list_slugs(PAGES)
+WRITTEN = [slug for slug in SLUGS if (PAGES / f"{slug}.md").is_file()]  # not made from a list
 
 each_language = pytest.mark.parametrize("lang", LANGUAGES)
 # What scripts and styles do is the same in every language. Chinese has other letters than code.
@@ -56,9 +58,9 @@ VNU_JAR = os.environ.get("VNU_JAR", "")
 EPUBCHECK = os.environ.get("EPUBCHECK_JAR", "/usr/share/java/epubcheck.jar")  # Debian's
 
 UNREAD = pytest.StashKey[list[str]]()
-
-
 STACKS = pytest.StashKey[IO[str]]()
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Say last of all what no test looks at: it is why the run has failed."""
     unread = config.stash.get(UNREAD, [])
@@ -143,8 +145,6 @@ def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
             if os.environ.get(tool.required_by):
                 pytest.fail(f"{tool.required_by} is set, and {fault}", pytrace=False)
             pytest.skip(fault)
-
-
     with limit_time(item, LIMITS["setup"]):
         return (yield)
 
@@ -193,6 +193,8 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
     """The same limit for what tidies up."""
     with limit_time(item, LIMITS["teardown"]):
         return (yield)
+
+
 # --- what tests have read of the record: see tests/page.py
 
 READ_IN: dict[str, set[Read]] = defaultdict(set)  # by the tests of a file, in all processes
@@ -202,10 +204,10 @@ FILES: set[str] = set()  # that ran
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """What a test has read goes with its report to the process that collects the reports."""
+    mark = item.get_closest_marker("limit")
     try:
         with limit_time(item, mark.args[0] if mark else LIMITS["call"]):
             return (yield)
-    mark = item.get_closest_marker("limit")
     finally:
         if READ:
             item.user_properties.append(("read", [*READ]))

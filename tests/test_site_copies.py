@@ -33,6 +33,7 @@ from tests.conftest import (
     SETTINGS,
     SLUGS,
     parse_html,
+    read_project,
 )
 from tests.fixture_project import FixtureProject
 from tests.page import Page
@@ -362,7 +363,7 @@ def read_prose(document: dict[str, Any]) -> str:
 def test_copies_hold_all_of_the_page(
     lang: str, slug: str, site: Path, page: Callable[[str, str], Page]
 ) -> None:
-    source = (ROOT / "docs" / lang / f"{slug}.md").read_text(encoding="utf-8")
+    source = read_project().pages[lang][slug].text
     copy = (find_folder(site, lang, slug) / "index.html.md").read_text(encoding="utf-8")
     texts = [copy]
     if slug in NOTEBOOKS:

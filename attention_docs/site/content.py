@@ -29,6 +29,7 @@ from attention_docs.site.read.listing import (
     read_string_translations,
 )
 from attention_docs.site.read.missing import LISTS, find_missing_words
+from attention_docs.site.read.modules import make_module_pages
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.reader import Reader
 from attention_docs.site.read.script_converter import ScriptConverter, read_converter
@@ -190,6 +191,8 @@ class Content:
         for lang in self.written[1:]:
             self.failures += find_missing_words(self.root, lang)
         self._compare_pages()
+        for lang in (*self.written, *self.partial):
+            self._add_module_pages(lang)
         originals, *others = (self.pages[lang] for lang in self.written)
         self.failures += navigation.find_faults(self.settings.navigation, originals, others)
         self.failures += moved.find_faults(self.moved, originals)
@@ -211,21 +214,25 @@ class Content:
 
     def add_pages(self, slugs: Iterable[str]) -> list[Page]:
         """Read some pages in all languages; what is wrong with each stands in it alone."""
-        new: list[Page] = []
-        for slug in slugs:
-            for lang in (*self.written, *self.partial):
-                path = self.root / "docs" / lang / f"{slug}.md"
-                if lang in self.partial and not path.is_file():
-                    page = make_fallback(self.pages[self.written[0]][slug], lang)
-                else:
-                    page = self.reader.read(path)
-                self.pages.setdefault(lang, {})[slug] = page
-            for converter in self.scripts.values():
+        before = dict(self.pages.get(self.written[0], {}))
+        for lang in (*self.written, *self.partial):
+            pages = self.pages.setdefault(lang, {})
+            paths = (self.root / "docs" / lang / f"{slug}.md" for slug in slugs)
+            found = (self.reader.read(path) for path in paths if path.is_file())
+            pages |= {page.slug: page for page in found}
+            self._add_module_pages(lang)
+        for lang in self.partial:
+            self._fill_language(lang)
+        originals = self.pages[self.written[0]]
+        added = [slug for slug, page in originals.items() if page is not before.get(slug)]
+        for converter in self.scripts.values():
+            pages = self.pages.setdefault(converter.lang, {})
+            for slug in added:
                 origin = self.pages[converter.origin][slug]
-                english = self.pages[self.written[0]][slug]
-                page, _ = conversion.convert_page(converter, origin, english, self.root)
-                self.pages.setdefault(converter.lang, {})[slug] = page
-            new += [pages[slug] for pages in self.pages.values()]
+                pages[slug], _ = conversion.convert_page(
+                    converter, origin, originals[slug], self.root
+                )
+        new = [pages[slug] for slug in added for pages in self.pages.values()]
         kept = editions.read_kept_places(self.root)
         for page in new:
             page.kept_places = kept.get(page.slug, {})
@@ -269,6 +276,15 @@ class Content:
                 elif (one := here or there) and (there or lang not in self.partial):
                     wanted = f"docs/{lang if here else first}/{slug}.md"
                     self.failures.append(Failure(one.path, 1, f"has no translation {wanted}"))
+
+    def _add_module_pages(self, lang: str) -> None:
+        """The pages of the modules that a page of a language lists, unless somebody writes them."""
+        pages = self.pages[lang]
+        lists = [page for page in pages.values() if not page.origin and page.meta.get("modules")]
+        for page in chain.from_iterable(make_module_pages(one, pages, self.root) for one in lists):
+            known = pages.get(page.slug)
+            if known is None or (known.origin and known.text != page.text):
+                pages[page.slug] = page
 
     def _fill_language(self, lang: str) -> None:
         """The pages that a partial language lacks show the text of their originals."""

@@ -30,7 +30,7 @@ from attention_docs.site.read.listing import (
 )
 from attention_docs.site.read.missing import LISTS, find_missing_words
 from attention_docs.site.read.modules import make_module_pages
-from attention_docs.site.read.page import Page
+from attention_docs.site.read.page import Page, find_defining
 from attention_docs.site.read.reader import Reader
 from attention_docs.site.read.script_converter import ScriptConverter, read_converter
 from attention_docs.site.read.settings import read_settings
@@ -102,18 +102,16 @@ class Content:
 
     @cached_property
     def entries(self) -> dict[str, dict[str, list[terms.Term]]]:
-        """The entries of glossary and notation of each language."""
+        """The terms and the symbols of each language, by what the page that holds them defines."""
         first = self.languages[0]
         return {
             lang: {
                 # Ids come from the English term, which stands second in another language.
-                slug: terms.read_entries(
-                    pages[slug],
-                    int(slug == "glossary" and pages[slug].text_lang != first),
-                    self.numbered,
+                kind: terms.read_entries(
+                    page, int(kind == terms.TERMS and page.text_lang != first), self.numbered
                 )
-                for slug in ("glossary", "notation")
-                if slug in pages
+                for kind in (terms.TERMS, terms.SYMBOLS)
+                if (page := find_defining(pages, kind))
             }
             for lang, pages in self.pages.items()
         }
@@ -123,7 +121,7 @@ class Content:
         """What each term is called in all languages, and the page that defines it."""
         found: dict[str, Names] = {}
         for pages in self.entries.values():
-            for term in pages.get("glossary", ()):
+            for term in pages.get(terms.TERMS, ()):
                 names = found.setdefault(term.id, Names([], term.chapter))
                 names.names += [one for one in (term.term, *term.names) if one not in names.names]
         return list(found.values())
@@ -302,7 +300,7 @@ class Content:
             pages[slug], faults = conversion.convert_page(converter, origin, english, self.root)
             if not find_stale(english, origin):  # else the English is that of another text
                 self.failures += faults
-        if glossary := self.pages[converter.origin].get("glossary"):
+        if glossary := find_defining(self.pages[converter.origin], terms.TERMS):
             self.failures += conversion.find_missing_terms(converter, glossary)
         self.failures += self._find_unconverted(converter)
 
@@ -324,16 +322,16 @@ class Content:
         """Glossary and notation hold the same entries in all languages."""
         first, *others = self.written
         for lang in (*others, *self.partial):
-            for slug, entries in self.entries[lang].items():
-                message = _compare_terms(self.entries[first].get(slug, []), entries, first)
-                if message:
-                    self.failures.append(Failure(self.pages[lang][slug].path, 1, message))
+            for kind, entries in self.entries[lang].items():
+                message = _compare_terms(self.entries[first].get(kind, []), entries, first)
+                if message and (page := find_defining(self.pages[lang], kind)):
+                    self.failures.append(Failure(page.path, 1, message))
 
 
 def _find_address(place: str) -> str:
-    """Where the search has a place, slug#section: the home page has no folder."""
+    """Where the search has a place, slug#section."""
     slug, _, section = place.partition("#")
-    folder = "" if slug == "index" else f"{slug}/"
+    folder = Addresses.find_place(slug)
     return f"{folder}#{section}" if section else folder
 
 

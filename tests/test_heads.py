@@ -89,8 +89,10 @@ def read_in_torch(content: bytes) -> tuple[dict[str, Any], Tensors]:
     tensors = {}
     for name, axes, kind, offset in lines:
         size = math.prod(axes) // 32 * {0: 128, 3: 20, 8: 34}[kind]
-        raw = torch.frombuffer(bytearray(content[start + offset :][:size]), dtype=torch.uint8)
-        tensors[name.removesuffix(".weight")] = spread(raw, kind).reshape(axes[::-1])
+        raw = bytearray(content[start + offset : start + offset + size])
+        tensors[name.removesuffix(".weight")] = spread(
+            torch.frombuffer(raw, dtype=torch.uint8), kind
+        ).reshape(axes[::-1])
     return found, tensors
 
 

@@ -326,7 +326,7 @@ def test_exercises(chapter: Page) -> None:
 
 
 @needs_model
-@pytest.mark.timeout(900)
+@pytest.mark.limit(900)
 def test_the_maps_are_measured_again(in_torch: Any) -> None:  # noqa: F811
     """Maps, two layers of exchanges and three heads: by this code, and in PyTorch."""
     model = load_smollm2(FILE)

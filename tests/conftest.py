@@ -153,7 +153,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
 
 # Seconds. The first test that asks for the site or for all records waits until they are made, which
 # takes minutes: that is no hang.
-LIMITS = {"setup": 3600, "call": 600, "teardown": 600}
+LIMITS = {"setup": 3600, "call": 1200, "teardown": 1200}
 
 
 @contextmanager
@@ -204,9 +204,8 @@ FILES: set[str] = set()  # that ran
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """What a test has read goes with its report to the process that collects the reports."""
-    mark = item.get_closest_marker("limit")
     try:
-        with limit_time(item, mark.args[0] if mark else LIMITS["call"]):
+        with limit_time(item, LIMITS["call"]):
             return (yield)
     finally:
         if READ:

@@ -373,7 +373,6 @@ def assert_close(got: Any, wanted: Any, place: str) -> None:
 
 
 @needs_model
-@pytest.mark.limit(1200)
 def test_all_is_measured_again(model: SmolLM2, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kept results are those of this code and this model. Cuts take most of the time, so each
     is made again on one of the four texts, and one draw stands for the others."""

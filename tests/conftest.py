@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import http.server
 import json
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import lxml.html
@@ -28,6 +29,7 @@ from xdist import get_xdist_worker_id
 
 from attention_docs.site.build import Build
 from attention_docs.site.publish import models, runtime
+from attention_docs.site.read.modules import list_slugs
 from attention_docs.site.read.settings import read_settings
 from attention_docs.site.record import Recorder, format_document
 from attention_docs.site.run.imports import Modules
@@ -42,7 +44,8 @@ BUILT = tuple(one for one in SETTINGS.languages if one not in PARTIAL)
 LANGUAGES = SETTINGS.source_languages
 TAGS = {"en": "en", "zh": "zh-Hans", "zh-hant": "zh-Hant"}  # what HTML calls them
 PAGES = ROOT / "docs" / "en"
-SLUGS = sorted(path.relative_to(PAGES).with_suffix("").as_posix() for path in PAGES.rglob("*.md"))
+SLUGS = list_slugs(PAGES)
+WRITTEN = [slug for slug in SLUGS if (PAGES / f"{slug}.md").is_file()]  # not made from a list
 
 each_language = pytest.mark.parametrize("lang", LANGUAGES)
 # What scripts and styles do is the same in every language. Chinese has other letters than code.
@@ -55,6 +58,7 @@ VNU_JAR = os.environ.get("VNU_JAR", "")
 EPUBCHECK = os.environ.get("EPUBCHECK_JAR", "/usr/share/java/epubcheck.jar")  # Debian's
 
 UNREAD = pytest.StashKey[list[str]]()
+STACKS = pytest.StashKey[IO[str]]()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -132,8 +136,8 @@ def list_tools(item: pytest.Item) -> list[str]:
     return [name for mark in item.iter_markers("needs") for name in mark.args]
 
 
-@pytest.hookimpl(tryfirst=True)  # before its fixtures are set up
-def pytest_runtest_setup(item: pytest.Item) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
     """Skip a test where a tool is missing; fail it where the tool is required."""
     for name in list_tools(item):
         tool = TOOLS[name]
@@ -141,6 +145,54 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             if os.environ.get(tool.required_by):
                 pytest.fail(f"{tool.required_by} is set, and {fault}", pytrace=False)
             pytest.skip(fault)
+    with limit_time(item, LIMITS["setup"]):
+        return (yield)
+
+
+# --- how long a test may take
+
+# Seconds. The first test that asks for the site or for all records waits until they are made, which
+# takes minutes: that is no hang.
+LIMITS = {"setup": 3600, "call": 1200, "teardown": 1200}
+
+
+@contextmanager
+def limit_time(item: pytest.Item, seconds: float) -> Iterator[None]:
+    """End the process of a test that takes longer, and write down where each thread stands; the
+    other processes go on. A signal would not do: it reaches Python alone, where hangs are rare."""
+    faulthandler.dump_traceback_later(seconds, exit=True, file=item.config.stash[STACKS])
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Stacks go to the terminal, or to where the process that collects the reports finds them."""
+    worker = get_xdist_worker_id(session)
+    if worker == "master":
+        session.config.stash[STACKS] = os.fdopen(os.dup(2), "w")
+    else:
+        session.config.stash[STACKS] = find_stacks(session, worker).open("w", encoding="utf-8")
+
+
+def find_stacks(session: pytest.Session, worker: str) -> Path:
+    """Where a process writes down what has hung."""
+    return find_shared_folder(session) / f"{worker}.stacks"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_handlecrashitem(crashitem: str, report: Any, sched: Any) -> None:
+    """A test that took its process along says why."""
+    stacks = find_stacks(sched.config.pluginmanager.getplugin("session"), report.node.gateway.id)
+    report.sections.append(("the stacks of its process", stacks.read_text(encoding="utf-8")))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """The same limit for what tidies up."""
+    with limit_time(item, LIMITS["teardown"]):
+        return (yield)
 
 
 # --- what tests have read of the record: see tests/page.py
@@ -153,7 +205,8 @@ FILES: set[str] = set()  # that ran
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """What a test has read goes with its report to the process that collects the reports."""
     try:
-        return (yield)
+        with limit_time(item, LIMITS["call"]):
+            return (yield)
     finally:
         if READ:
             item.user_properties.append(("read", [*READ]))
@@ -303,7 +356,6 @@ def mkdocs_build(
         capture_output=True,
         text=True,
         check=False,
-        timeout=3600,
     )
 
 
@@ -340,7 +392,7 @@ def build_elsewhere(shared: Path, root: Path = ROOT) -> Path:
     with FileLock(shared / "site.lock"):
         if log.is_file():
             return target
-        home.mkdir()
+        home.mkdir(exist_ok=True)  # a process that was ended may have begun
         cache = root / CACHE_ELSEWHERE
         cache.mkdir(parents=True, exist_ok=True)
         for brought in ("live", "models"):  # by set-up: they are the same

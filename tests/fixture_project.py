@@ -170,6 +170,8 @@ description: A test page.
 <!-- gallery: masks -->
 """
 
+MODULE = "---\ndescription: x\n---\n\n# {0} {{ #module }}\n\n::: {0}\n"
+
 ENTRY = """[[entry]]
 id = "an-entry"
 group = "masks"
@@ -232,6 +234,14 @@ class FixtureProject:
             self.write(f"docs/{lang}/mistakes.md", GALLERY)
         self.edit("mkdocs.yml", "  - weights.md\n", "  - weights.md\n  - mistakes.md\n")
         self.write("docs/mistakes.toml", ENTRY.replace("BLOCK", block))
+        self.stamp()
+
+    def document(self, *modules: str) -> None:
+        """Give modules pages of their own, as in `docs/en/api/softmax.md`."""
+        for module in modules:
+            name = module.rpartition(".")[2]
+            for lang in LANGUAGES:
+                self.write(f"docs/{lang}/api/{name}.md", MODULE.format(module))
         self.stamp()
 
     def stamp(self) -> None:

@@ -192,10 +192,6 @@ class Page:
         ]
         return Values(inside, self.note)
 
-    def section_of(self, line: int) -> str:
-        """The id of the heading or the box that a line of the Markdown stands under."""
-        return self.source.find_section(line)
-
 
 def parse_number(cell: str) -> float:
     """The number in a cell of a table, such as "6.3 × 10⁻⁶" or "1,024"."""

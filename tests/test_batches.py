@@ -85,7 +85,6 @@ def test_event(chapter: Page) -> None:
 
 
 @needs_model
-@pytest.mark.timeout(600)
 def test_the_batch_is_measured_again(in_torch: Any) -> None:  # noqa: F811
     """By this code, and the first tokens by a second implementation, in PyTorch."""
     model = load_smollm2(FILE)

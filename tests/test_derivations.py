@@ -21,7 +21,7 @@ import pytest
 from attention_docs.site.read.passage import Passage
 from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.syntax import CODE_SPAN, DISPLAY, INLINE
-from tests.conftest import LANGUAGES, PAGES, ROOT, SLUGS
+from tests.conftest import LANGUAGES, PAGES, ROOT, WRITTEN
 from tests.derivations import Draw, Names
 from tests.meanings import (
     INDEX,
@@ -134,7 +134,7 @@ def sort_statements(slug: str) -> list[Sorted]:
     return found
 
 
-@pytest.mark.parametrize("slug", SLUGS)
+@pytest.mark.parametrize("slug", WRITTEN)
 def test_formulas_hold(slug: str) -> None:
     wanted = {"wrong": 0} | dict(zip(("supposed", "other"), LIMITS.get(slug, (0, 0)), strict=True))
     for kind, limit in wanted.items():
@@ -145,7 +145,7 @@ def test_formulas_hold(slug: str) -> None:
 
 def test_most_displays_are_computed_and_the_page_of_results_says_how_many() -> None:
     share = 90
-    kinds = [one.kind for slug in SLUGS for one in sort_statements(slug) if one.is_displayed]
+    kinds = [one.kind for slug in WRITTEN for one in sort_statements(slug) if one.is_displayed]
     assert 100 * kinds.count("true") > share * len(kinds)
     for lang in LANGUAGES:
         page = read_page(ROOT / "docs" / lang / "results.md", ROOT)
@@ -221,8 +221,8 @@ def is_condition(statement: Statement) -> bool:
 
 def test_every_meaning_belongs_to_a_place() -> None:
     """To a page, a passage, or a display; a function of a result to its box."""
-    places = {*SLUGS}
-    for slug in SLUGS:
+    places = {*WRITTEN}
+    for slug in WRITTEN:
         for one in read_page(PAGES / f"{slug}.md", ROOT).passages:
             displays = enumerate(DISPLAY.findall(one.text))
             places |= {

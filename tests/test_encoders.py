@@ -316,7 +316,6 @@ def test_results(chapter: Page) -> None:
     assert min(names[2]) > 0.97
 
 
-@pytest.mark.timeout(600)
 def test_the_first_start_again_in_torch(chapter: Page) -> None:
     """PyTorch's Adam, embedding, encoder layer and cross-entropy, on lessons that are drawn again.
 

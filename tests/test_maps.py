@@ -10,7 +10,6 @@ from typing import Any
 import hypothesis.strategies as st
 import networkx
 import numpy as np
-import pytest
 import torch
 from hypothesis import given
 
@@ -326,7 +325,6 @@ def test_exercises(chapter: Page) -> None:
 
 
 @needs_model
-@pytest.mark.timeout(900)
 def test_the_maps_are_measured_again(in_torch: Any) -> None:  # noqa: F811
     """Maps, two layers of exchanges and three heads: by this code, and in PyTorch."""
     model = load_smollm2(FILE)

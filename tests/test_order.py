@@ -148,7 +148,7 @@ def like(symbol: str) -> str:
 def notation(lang: str) -> dict[str, int]:
     """The chapter of each symbol in the notation."""
     found = {}
-    for one in read_project().entries[lang]["notation"]:
+    for one in read_project().entries[lang]["symbols"]:
         found[SYMBOL.findall(one.term)[0]] = read_project().numbered[one.chapter]
     return found
 
@@ -168,7 +168,7 @@ def test_no_term_is_used_before_the_chapter_that_defines_it(lang: str) -> None:
     for slug, number in numbered.items():
         if slug == OVERVIEW:
             continue
-        rows = read_project().entries[lang]["glossary"]
+        rows = read_project().entries[lang]["terms"]
         later = [one for one in rows if numbered.get(one.chapter, 0) > number]
         early += [
             f"docs/{lang}/{slug}.md: “{term}” stands before the chapter that its row in the "
@@ -182,7 +182,7 @@ def test_no_term_is_used_before_the_chapter_that_defines_it(lang: str) -> None:
 @each_language
 def test_a_term_stands_in_the_chapter_that_its_row_names(lang: str) -> None:
     missing = []
-    for one in read_project().entries[lang]["glossary"]:
+    for one in read_project().entries[lang]["terms"]:
         if one.chapter:
             text = read_project().pages[lang][one.chapter].text.replace("*", "")
             if not any(pattern(name).search(text) for name in (one.term, *one.names)):
@@ -233,7 +233,7 @@ def test_every_letter_of_a_main_line_is_declared(lang: str) -> None:
     report(missing)
 
 
-@pytest.mark.parametrize("kind", ["glossary", "notation"])
+@pytest.mark.parametrize("kind", ["terms", "symbols"])
 def test_the_languages_name_the_same_chapters(kind: str) -> None:
     entries = read_project().entries
     chapters = [{one.id: one.chapter for one in entries[lang][kind]} for lang in LANGUAGES]
@@ -241,7 +241,7 @@ def test_the_languages_name_the_same_chapters(kind: str) -> None:
     unknown = {
         name for name, chapter in chapters[0].items() if chapter not in read_project().numbered
     }
-    assert unknown == ({f"entry-{name}" for name in KNOWN} if kind == "glossary" else set())
+    assert unknown == ({f"entry-{name}" for name in KNOWN} if kind == "terms" else set())
 
 
 # That a use is found.

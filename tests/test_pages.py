@@ -30,14 +30,16 @@ from tests.conftest import (
     ROOT,
     SLUGS,
     TAGS,
+    WRITTEN,
     each_language,
     find_page_folder,
     parse_html,
+    read_project,
     report,
 )
 
 LISTINGS = sorted((ROOT / "docs" / "listings").glob("*.py"))
-SOURCES = [ROOT / "docs" / lang / f"{slug}.md" for lang in LANGUAGES for slug in SLUGS]
+SOURCES = [ROOT / "docs" / lang / f"{slug}.md" for lang in LANGUAGES for slug in WRITTEN]
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 
@@ -192,12 +194,23 @@ def test_every_module_has_its_page_in_the_api(lang: str) -> None:
     names = {path.stem for path in package.glob("*.py")} | {"data", "figures", "nn"}
     names -= {"__init__", "checks", "signatures", "verify"}
     wanted = {name.replace("_", "-"): name for name in names}
-    overview = (ROOT / "docs" / lang / "api.md").read_text(encoding="utf-8")
-    listed = dict(re.findall(r"^\| \[`(\w+)`\]\(api/([\w-]+)\.md\) \|", overview, re.M))
-    assert {slug: name for name, slug in listed.items()} == wanted
-    for slug, name in wanted.items():
-        page = (ROOT / "docs" / lang / "api" / f"{slug}.md").read_text(encoding="utf-8")
-        assert re.findall(r"^::: (.+)$", page, re.M) == [f"attention_docs.{name}"]
+    found = {
+        slug: re.findall(r"^::: (.+)$", page.text, re.M)
+        for slug, page in read_project().pages[lang].items()
+        if page.is_reference
+    }
+    assert found == {f"api/{slug}": [f"attention_docs.{name}"] for slug, name in wanted.items()}
+
+
+@each_language
+def test_the_page_of_a_module_says_what_its_row_says_and_links_to_its_chapter(lang: str) -> None:
+    pages = read_project().pages[lang]
+    for name, linked in (("scaling", ["../scaling.md", "../api.md"]), ("data", ["../api.md"])):
+        page = pages[f"api/{name}"]
+        row = next(cells for cells in pages["api"].rows() if cells[0].startswith(f"[`{name}`]"))
+        assert page.meta["description"] == row[1]
+        assert row[1] in page.lines[page.body_line :]
+        assert re.findall(r"\]\((.*?)\)", page.text) == linked
 
 
 # --- the built site ----------------------------------------------------------------------------

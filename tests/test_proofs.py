@@ -9,7 +9,6 @@ import shutil
 from functools import cache
 from pathlib import Path
 
-import lxml.html
 import pytest
 
 from attention_docs.site import proof_steps, proofs
@@ -17,7 +16,7 @@ from attention_docs.site.publish import proof_goals
 from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.settings import read_settings
 from attention_docs.site.render.derivations import add_proof_lines
-from tests.conftest import LANGUAGES, ROOT
+from tests.conftest import LANGUAGES, ROOT, find_page_folder, parse_html
 
 COQ = shutil.which("coqc") is not None or bool(os.environ.get("REQUIRE_COQ"))
 needs_coq = pytest.mark.skipif(
@@ -215,21 +214,21 @@ def test_every_result_is_proved_or_says_why_not():
 
 
 @cache
-def parse_page(folder: Path) -> lxml.html.HtmlElement:
-    return lxml.html.parse(folder / "index.html")
+@cache
+def read_sentences(folder: Path) -> dict[str, list[str]]:
+    """The lines of each proof on the page of proofs, as everybody has them, by its address."""
+    found = {}
+    for proof in parse_html(folder / "index.html").xpath("//*[@class='proof-steps']/pre"):
+        (address,) = proof.xpath("ancestor::*[@id][1]/@id")
+        assert address not in found
+        found[address] = [line.strip() for line in proof.text_content().splitlines()]
+    return found
 
 
-def read_sentences(folder: Path, address: str) -> list[str]:
-    """The lines of a proof on the page of proofs, as everybody has them."""
-    (place,) = parse_page(folder).xpath(f"//*[@id='{address}']")
-    (proof,) = place.xpath(".//*[@class='proof-steps']/pre")
-    return [line.strip() for line in proof.text_content().splitlines()]
-
-
-def list_sentences(name: str) -> list[str]:
+def list_sentences(name: str, known: proof_steps.Steps) -> list[str]:
     """What Coq reads from the theorem to the end of its proof."""
     chapter, _, theorem = name.partition(".")
-    said, *steps = (one for one, _ in proofs.read_steps(ROOT)[chapter][theorem])
+    said, *steps = (one for one, _ in known[chapter][theorem])
     return [line.strip() for line in "\n".join([said, "Proof.", *steps, "Qed."]).splitlines()]
 
 
@@ -247,7 +246,7 @@ def test_goals_that_a_page_loads_are_those_of_the_certificate(site):
 def test_coq_lines_stand_below_the_lines_of_the_derivation(site):
     lines = [one for proof in proofs.read_lines(ROOT)["scaling"].values() for one in proof]
     for lang in LANGUAGES:
-        tree = parse_page((site if lang == LANGUAGES[0] else site / lang) / "scaling")
+        tree = parse_html(find_page_folder(site, lang, "scaling") / "index.html")
         shown = tree.xpath("//*[contains(@class, 'formula')]//code[@class='coq']")
         assert sorted(one.text_content() for one in shown) == sorted(lines)
         assert len(shown) == 18
@@ -257,14 +256,14 @@ def test_coq_lines_stand_below_the_lines_of_the_derivation(site):
 
 
 def test_readers_see_the_statement_of_every_theorem(site):
-    theorems = proofs.read_certificate(ROOT)["theorems"]
+    theorems, steps = proofs.read_certificate(ROOT)["theorems"], proofs.read_steps(ROOT)
     shown = set()
     for source in sorted((ROOT / "docs" / "en").glob("*.md")):
         passages = [(one.id, dict(one.options)) for one in read_page(source, ROOT).passages]
         boxes = [(name, options["proved"]) for name, options in passages if "proved" in options]
         for lang in LANGUAGES if boxes else ():
-            folder = site if lang == LANGUAGES[0] else site / lang
-            tree = lxml.html.parse(folder / source.stem / "index.html")
+            folder = find_page_folder(site, lang, "proofs")
+            tree = parse_html(find_page_folder(site, lang, source.stem) / "index.html")
             for box, names in boxes:
                 (place,) = tree.xpath(f"//*[@id='{box}']")
                 assert place.find_class("machine")
@@ -272,6 +271,6 @@ def test_readers_see_the_statement_of_every_theorem(site):
                 for name, link in zip(names.split(), links, strict=True):
                     assert theorems[name]["statement"] in place.text_content()
                     address = link.partition("#")[2]
-                    assert read_sentences(folder / "proofs", address) == list_sentences(name)
+                    assert read_sentences(folder)[address] == list_sentences(name, steps)
                     shown.add(name)
     assert shown == theorems.keys()

@@ -490,12 +490,12 @@ def test_what_has_no_answer_is_reported_with_file_and_line(hant: FixtureProject)
     hant.edit("attention_docs/locales/zh.toml", 'hint = "提示"', 'hint = "曲子"')
     head = "| 中文 | English | 又称 | 章 | 含义 |\n|---|---|---|---|---|\n"
     row = "| 池化 | pooling | – | – | 取值。 |\n"
-    hant.write("docs/zh/glossary.md", f"# t {{ #t }}\n\n{head}{row}")
+    hant.write("docs/zh/glossary.md", f"---\ndefines: terms\n---\n# t {{ #t }}\n\n{head}{row}")
     read_locale.cache_clear()
     report = find_faults(hant)
     assert "docs/zh/weights.md:23: “干” in" in report
     assert "docs/listings/weights.zh.toml:2: “行” in “我行我素" in report
-    assert "docs/zh/glossary.md:5: “池化”: what is it called? Add a line to docs/zh-hant" in report
+    assert "docs/zh/glossary.md:8: “池化”: what is it called? Add a line to docs/zh-hant" in report
 
 
 @pytest.mark.parametrize(

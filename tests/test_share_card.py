@@ -29,7 +29,6 @@ def pixels(weights: list[float]) -> np.ndarray:
 
 
 CARD = pixels(WEIGHTS)
-DARK = CARD.sum(axis=2) < 200  # ink: #23272d and what is nearly as dark
 PAPER = [*bytes.fromhex(COLOURS["figure-page"][1:])]
 DRAWN = (CARD - PAPER < -40).any(axis=2)  # all but paper and its squares
 

@@ -43,7 +43,7 @@ def find_changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
 
 
 def glossary(project: FixtureProject, meaning: str) -> None:
-    head = "---\ndescription: A test page.\n---\n\n# Glossary { #glossary }\n"
+    head = "---\ndescription: A test page.\ndefines: terms\n---\n\n# Glossary { #glossary }\n"
     rows = "\n| term | English | meaning |\n|---|---|---|\n| weight | weight | {} |\n"
     for lang in LANGUAGES:
         known = "What a key counts." if lang == "zh" else meaning
@@ -133,10 +133,7 @@ def test_the_archive_is_offered_where_it_is_made(project: FixtureProject) -> Non
 
 
 def test_documentation_of_the_package_depends_on_all_of_it(project: FixtureProject) -> None:
-    page = "---\ndescription: x\n---\n\n# API { #api }\n\n::: attention_docs.softmax\n"
-    for lang in LANGUAGES:
-        project.write(f"docs/{lang}/api/softmax.md", page)
-    project.stamp()
+    project.document("attention_docs.softmax")
     before = read_keys(project)
     project.write("attention_docs/constants.py", "CONSTANT = 7  # as before\n")
     assert find_changed(before, read_keys(project)) == {
@@ -233,13 +230,10 @@ def test_a_page_with_a_fault_is_never_taken_again(built: FixtureProject) -> None
 def test_a_site_with_an_address_and_documentation_is_the_same_cold_warm_and_after_serving(
     project: FixtureProject,
 ) -> None:
-    page = "---\ndescription: x\n---\n\n# {0} {{ #api }}\n\n::: small.{0}\n"
     project.write("small/__init__.py", '"""A package that is read sooner than ours."""\n')
     for name in ("softmax", "checks"):
         project.write(f"small/{name}.py", project.read(f"attention_docs/{name}.py"))
-        for lang in LANGUAGES:
-            project.write(f"docs/{lang}/api/{name}.md", page.format(name))
-    project.stamp()
+    project.document("small.softmax", "small.checks")
     address = {"SITE_URL": "https://example.org/a/"}
     first = project.build(site="first", **address)
     assert first.returncode == 0, first.stderr

@@ -33,6 +33,7 @@ from tests.conftest import (
     SETTINGS,
     SLUGS,
     parse_html,
+    read_project,
 )
 from tests.fixture_project import FixtureProject
 from tests.page import Page
@@ -362,7 +363,7 @@ def read_prose(document: dict[str, Any]) -> str:
 def test_copies_hold_all_of_the_page(
     lang: str, slug: str, site: Path, page: Callable[[str, str], Page]
 ) -> None:
-    source = (ROOT / "docs" / lang / f"{slug}.md").read_text(encoding="utf-8")
+    source = read_project().pages[lang][slug].text
     copy = (find_folder(site, lang, slug) / "index.html.md").read_text(encoding="utf-8")
     texts = [copy]
     if slug in NOTEBOOKS:
@@ -510,13 +511,8 @@ def test_zip_opens_from_disk(site: Path) -> None:
 
 @pytest.mark.parametrize("address", ["", "https://example.org/attention/"])
 def test_zip_of_a_site_with_and_without_an_address(project: FixtureProject, address: str) -> None:
-    for lang in LANGUAGES:  # the page that origins link to
-        project.write(
-            f"docs/{lang}/api/softmax.md",
-            "---\ndescription: A test page.\n---\n\n# API { #api }\n\n::: attention_docs.softmax\n",
-        )
+    project.document("attention_docs.softmax")  # origins link to it
     project.edit("mkdocs.yml", "  - weights.md", "  - weights.md\n  - api/softmax.md")
-    project.stamp()
     done = project.build(SITE_URL=address)
     assert done.returncode == 0, done.stderr
     check_zip(project.root / "site" / "attention-docs.zip")

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from attention_docs.site.render.formulas import Formula, Renderer
-from tests.conftest import LANGUAGES
 from tests.fixture_project import FixtureProject
 from tests.test_site_serve import Server
 
@@ -21,23 +20,13 @@ def doubled(number: float, how_often: int = 1, a_name_that_makes_the_line_long: 
     """Twice a number."""
     return number * 2**how_often
 '''
-PAGE = """---
-description: A test page.
----
-
-# Constants { #constants }
-
-::: attention_docs.constants
-"""
 
 
 @pytest.mark.long
 def test_a_saved_docstring_signature_or_body_shows_in_all_languages(tmp_path: Path) -> None:
     project = FixtureProject(tmp_path / "project")
     project.write("attention_docs/constants.py", CONSTANTS_MODULE)
-    for lang in LANGUAGES:
-        project.write(f"docs/{lang}/api/constants.md", PAGE)
-    project.stamp()
+    project.document("attention_docs.constants")
     server = Server(project)
     pages = ("api/constants/", "zh/api/constants/")
     try:

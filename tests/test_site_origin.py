@@ -39,6 +39,7 @@ def test_an_output_names_its_listing_functions_versions_and_seed(project: Fixtur
         ]
     )
     project.edit(WEIGHTS, "softmax(scores)\n", drawn)
+    project.document("attention_docs.softmax")
     assert project.build(REPO_URL="https://example.org/a/b").returncode == 0
     details = origin(project, "weights", "weights")
     first_line = project.read(WEIGHTS).splitlines().index('name = "weights"') + 1

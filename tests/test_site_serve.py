@@ -135,6 +135,7 @@ def test_a_page_shows_what_changed_elsewhere(server: Server) -> None:
     row = "| weight | 权重 | What a key counts. |"
     page = f"""---
 description: A test page.
+defines: terms
 ---
 
 # Glossary {{ #glossary }}

@@ -25,16 +25,19 @@ KEY = Term("键", "被比较的向量", "entry-key")
 POSITION = Term("位置编码", "位置的向量", "entry-position")
 
 
-def source(text: str, slug: str = "test") -> Page:
+DEFINES = "---\ndefines: terms\n---\n\n"
+
+
+def source(text: str) -> Page:
     pieces: list[Piece] = [piece for _, piece in classify_lines(text)]
-    return Page(f"docs/en/{slug}.md", text, pieces)
+    return Page("docs/en/test.md", text, pieces)
 
 
-def render_markdown(text: str, *terms: Term, slug: str = "test") -> BeautifulSoup:
-    """Markdown as HTML, with these terms and one symbol."""
+def render_markdown(text: str, *terms: Term, front: str = "") -> BeautifulSoup:
+    """Markdown as HTML, with these terms and one symbol; `front` is its front matter."""
     extension = SiteExtension()
     extension.assembled = AssembledPage(
-        source(text, slug),
+        source(front + text),
         [],
         read_locale("en"),
         glossary=terms,
@@ -142,7 +145,7 @@ def test_rows_get_the_ids_that_the_links_use() -> None:
     (entry,) = read_entries(source(text), 0)
     assert entry == Term("dot product", "a sum", "entry-dot-product")
     assert entry.other == ""  # a row of five cells names it
-    rows = render_markdown(text, entry, slug="glossary").select("tr")
+    rows = render_markdown(text, entry, front=DEFINES).select("tr")
     assert [row.get("id") for row in rows] == [None, "entry-dot-product"]
 
 
@@ -159,7 +162,7 @@ def test_no_term_has_two_rows(lang: str, slug: str) -> None:
 def test_a_meaning_names_chapters_by_their_numbers(lang: str) -> None:
     build = read_project()
     files = [slug for slug in build.numbered if "-" in slug]
-    entries = build.entries[lang]["notation"]
+    entries = build.entries[lang]["symbols"]
     assert not [one.term for one in entries if any(f"in {slug}" in one.meaning for slug in files)]
     (count,) = [one.meaning for one in entries if one.term == "n"]
     number = str(build.numbered["softmax"])
@@ -172,7 +175,7 @@ def test_a_meaning_names_chapters_by_their_numbers(lang: str) -> None:
     )
 
 
-TABLE = "# x {{ #x }}\n\n| {0} |\n|---|---|\n| {1} |\n| {2} |\n"
+TABLE = f"{DEFINES}# x {{{{ #x }}}}\n\n| {{0}} |\n|---|---|\n| {{1}} |\n| {{2}} |\n"
 EN = TABLE.format("Term | Meaning", "key | compared", "query | asks")
 ZH = TABLE.format("词 | Term | 意思", "键 | key | 被比较", "查询 | query | 发问").replace(
     "|---|---|", "|---|---|---|"

@@ -1083,7 +1083,6 @@ def test_a_neuron(chapter: Page) -> None:
 
 
 @needs_model
-@pytest.mark.timeout(900)
 def test_the_neuron_is_measured_again(in_torch: Tensors, model: SmolLM2) -> None:  # noqa: F811
     """In PyTorch: what its row raises, where it is active, and what two cuts cost."""
     layer, neuron = NEURON["neuron"]
@@ -1155,7 +1154,6 @@ def test_the_kept_neurons_and_their_texts() -> None:
 
 
 @needs_model
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", NEURONS["neurons"])
 def test_neurons_are_measured_again(name: str, in_torch: Tensors, model: SmolLM2) -> None:  # noqa: F811
     """In PyTorch: what the row raises, where it is active, what cuts cost; drawn texts do less."""

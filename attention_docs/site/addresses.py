@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+HOME = "index"  # the name of the first page, as site generators have it
 BANKS = "banks"  # the folder of questions for learning platforms
 BOOKS = "books"  # the folder of the parts as books
 
@@ -30,7 +31,12 @@ class Addresses:
 
     def find_address(self, lang: str, slug: str) -> str:
         """The address of a page."""
-        return self.find_folder(lang) + ("" if slug == "index" else f"{slug}/")
+        return self.find_folder(lang) + self.find_place(slug)
+
+    @staticmethod
+    def find_place(slug: str) -> str:
+        """The same within the pages of a language."""
+        return "" if slug == HOME else f"{slug}/"
 
     def find_all(self, slug: str) -> dict[str, str]:
         """The addresses of a page in every language."""

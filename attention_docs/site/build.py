@@ -11,14 +11,14 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from attention_docs.running.result import STEPS, Result
-from attention_docs.site.addresses import BOOKS, make_relative
+from attention_docs.site.addresses import BOOKS, HOME, make_relative
 from attention_docs.site.content import Content
 from attention_docs.site.fingerprints import Fingerprints
 from attention_docs.site.publish.catalogue import Catalogue, PublishedPage
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.navigation import MACHINE
-from attention_docs.site.read.page import Page
-from attention_docs.site.read.pieces import Request
+from attention_docs.site.read.page import Page, find_asking, find_defining
+from attention_docs.site.read.pieces import Reference, Request
 from attention_docs.site.read.reader import Reader
 from attention_docs.site.read.syntax import NAVIGATED
 from attention_docs.site.read.typed_numbers import find_typed_numbers
@@ -27,6 +27,7 @@ from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.navigation import describe_chapter
 from attention_docs.site.render.reading_time import ReadingTimes
 from attention_docs.site.render.requests import expand_request
+from attention_docs.site.render.terms import SYMBOLS, TERMS
 from attention_docs.site.run.execute import Executor, read_public_versions
 from attention_docs.site.store import find_cache_folder
 from attention_docs.site.target import Target
@@ -169,8 +170,8 @@ class Build(Content):
             counts=self.find_counts(page),
             failures=self.find_page_failures(page),
             expand=lambda request: self._expand(page, request),
-            glossary=entries.get("glossary", ()),
-            notation=entries.get("notation", ()),
+            glossary=entries.get(TERMS, ()),
+            notation=entries.get(SYMBOLS, ()),
             links=self.find_links(page),
             versions=read_public_versions(),
             numbered=self.numbered,
@@ -215,19 +216,33 @@ class Build(Content):
 
     def find_links(self, page: Page) -> Links:
         """The targets of the links of a page."""
-        here, folder = self.address(page), self.addresses.find_folder(page.lang)
+        here = self.address(page)
         originals = self.pages[self.written[0]]
         chapters = {
             slug: make_relative(self.addresses.find_address(page.lang, slug), here)
             for slug in self.numbered
         }
+        pages = self.pages[page.lang]
+
+        def link(other: Page | None) -> str:
+            """The path of a page, which the generator makes an address; "" for none."""
+            return make_relative(f"{other.slug}.md", page.slug) if other else ""
+
         whole = (one for one in chapters if {*originals[one].part_of_machine} == {*MACHINE})
         return Links(
-            api=make_relative(f"{folder}api/", here),
+            modules={
+                piece.name: make_relative(self.address(other), here)
+                for other in pages.values()
+                if other.is_reference
+                for piece in other.pieces
+                if isinstance(piece, Reference)
+            },
             listings=make_relative("listings/", here),
             files=make_relative(f"{FILES}/", here),
-            glossary=make_relative("glossary.md", page.slug),
-            notation=make_relative("notation.md", page.slug),
+            glossary=link(find_defining(pages, TERMS)),
+            notation=link(find_defining(pages, SYMBOLS)),
+            review=link(find_asking(pages, "review")),
+            proofs=link(find_asking(pages, "proofs")),
             repository=self.target.repository,
             chapters=chapters,
             machine=chapters.get(next(whole, ""), ""),
@@ -274,7 +289,7 @@ class Build(Content):
 
     def offers_archive(self, page: Page) -> bool:
         """Whether a page offers the archive, which a refresh does not wait for."""
-        return page.slug == "index" and not self.target.served
+        return page.slug == HOME and not self.target.served
 
     # --- what a page depends on
 

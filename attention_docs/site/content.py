@@ -29,7 +29,8 @@ from attention_docs.site.read.listing import (
     read_string_translations,
 )
 from attention_docs.site.read.missing import LISTS, find_missing_words
-from attention_docs.site.read.page import Page
+from attention_docs.site.read.modules import make_module_pages
+from attention_docs.site.read.page import Page, find_defining
 from attention_docs.site.read.reader import Reader
 from attention_docs.site.read.script_converter import ScriptConverter, read_converter
 from attention_docs.site.read.settings import read_settings
@@ -101,18 +102,16 @@ class Content:
 
     @cached_property
     def entries(self) -> dict[str, dict[str, list[terms.Term]]]:
-        """The entries of glossary and notation of each language."""
+        """The terms and the symbols of each language, by what the page that holds them defines."""
         first = self.languages[0]
         return {
             lang: {
                 # Ids come from the English term, which stands second in another language.
-                slug: terms.read_entries(
-                    pages[slug],
-                    int(slug == "glossary" and pages[slug].text_lang != first),
-                    self.numbered,
+                kind: terms.read_entries(
+                    page, int(kind == terms.TERMS and page.text_lang != first), self.numbered
                 )
-                for slug in ("glossary", "notation")
-                if slug in pages
+                for kind in (terms.TERMS, terms.SYMBOLS)
+                if (page := find_defining(pages, kind))
             }
             for lang, pages in self.pages.items()
         }
@@ -122,7 +121,7 @@ class Content:
         """What each term is called in all languages, and the page that defines it."""
         found: dict[str, Names] = {}
         for pages in self.entries.values():
-            for term in pages.get("glossary", ()):
+            for term in pages.get(terms.TERMS, ()):
                 names = found.setdefault(term.id, Names([], term.chapter))
                 names.names += [one for one in (term.term, *term.names) if one not in names.names]
         return list(found.values())
@@ -190,6 +189,8 @@ class Content:
         for lang in self.written[1:]:
             self.failures += find_missing_words(self.root, lang)
         self._compare_pages()
+        for lang in (*self.written, *self.partial):
+            self._add_module_pages(lang)
         originals, *others = (self.pages[lang] for lang in self.written)
         self.failures += navigation.find_faults(self.settings.navigation, originals, others)
         self.failures += moved.find_faults(self.moved, originals)
@@ -211,21 +212,25 @@ class Content:
 
     def add_pages(self, slugs: Iterable[str]) -> list[Page]:
         """Read some pages in all languages; what is wrong with each stands in it alone."""
-        new: list[Page] = []
-        for slug in slugs:
-            for lang in (*self.written, *self.partial):
-                path = self.root / "docs" / lang / f"{slug}.md"
-                if lang in self.partial and not path.is_file():
-                    page = make_fallback(self.pages[self.written[0]][slug], lang)
-                else:
-                    page = self.reader.read(path)
-                self.pages.setdefault(lang, {})[slug] = page
-            for converter in self.scripts.values():
+        before = dict(self.pages.get(self.written[0], {}))
+        for lang in (*self.written, *self.partial):
+            pages = self.pages.setdefault(lang, {})
+            paths = (self.root / "docs" / lang / f"{slug}.md" for slug in slugs)
+            found = (self.reader.read(path) for path in paths if path.is_file())
+            pages |= {page.slug: page for page in found}
+            self._add_module_pages(lang)
+        for lang in self.partial:
+            self._fill_language(lang)
+        originals = self.pages[self.written[0]]
+        added = [slug for slug, page in originals.items() if page is not before.get(slug)]
+        for converter in self.scripts.values():
+            pages = self.pages.setdefault(converter.lang, {})
+            for slug in added:
                 origin = self.pages[converter.origin][slug]
-                english = self.pages[self.written[0]][slug]
-                page, _ = conversion.convert_page(converter, origin, english, self.root)
-                self.pages.setdefault(converter.lang, {})[slug] = page
-            new += [pages[slug] for pages in self.pages.values()]
+                pages[slug], _ = conversion.convert_page(
+                    converter, origin, originals[slug], self.root
+                )
+        new = [pages[slug] for slug in added for pages in self.pages.values()]
         kept = editions.read_kept_places(self.root)
         for page in new:
             page.kept_places = kept.get(page.slug, {})
@@ -270,6 +275,15 @@ class Content:
                     wanted = f"docs/{lang if here else first}/{slug}.md"
                     self.failures.append(Failure(one.path, 1, f"has no translation {wanted}"))
 
+    def _add_module_pages(self, lang: str) -> None:
+        """The pages of the modules that a page of a language lists, unless somebody writes them."""
+        pages = self.pages[lang]
+        lists = [page for page in pages.values() if not page.origin and page.meta.get("modules")]
+        for page in chain.from_iterable(make_module_pages(one, pages, self.root) for one in lists):
+            known = pages.get(page.slug)
+            if known is None or (known.origin and known.text != page.text):
+                pages[page.slug] = page
+
     def _fill_language(self, lang: str) -> None:
         """The pages that a partial language lacks show the text of their originals."""
         pages = self.pages[lang]
@@ -286,7 +300,7 @@ class Content:
             pages[slug], faults = conversion.convert_page(converter, origin, english, self.root)
             if not find_stale(english, origin):  # else the English is that of another text
                 self.failures += faults
-        if glossary := self.pages[converter.origin].get("glossary"):
+        if glossary := find_defining(self.pages[converter.origin], terms.TERMS):
             self.failures += conversion.find_missing_terms(converter, glossary)
         self.failures += self._find_unconverted(converter)
 
@@ -308,16 +322,16 @@ class Content:
         """Glossary and notation hold the same entries in all languages."""
         first, *others = self.written
         for lang in (*others, *self.partial):
-            for slug, entries in self.entries[lang].items():
-                message = _compare_terms(self.entries[first].get(slug, []), entries, first)
-                if message:
-                    self.failures.append(Failure(self.pages[lang][slug].path, 1, message))
+            for kind, entries in self.entries[lang].items():
+                message = _compare_terms(self.entries[first].get(kind, []), entries, first)
+                if message and (page := find_defining(self.pages[lang], kind)):
+                    self.failures.append(Failure(page.path, 1, message))
 
 
 def _find_address(place: str) -> str:
-    """Where the search has a place, slug#section: the home page has no folder."""
+    """Where the search has a place, slug#section."""
     slug, _, section = place.partition("#")
-    folder = "" if slug == "index" else f"{slug}/"
+    folder = Addresses.find_place(slug)
     return f"{folder}#{section}" if section else folder
 
 

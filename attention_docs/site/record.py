@@ -23,6 +23,7 @@ from attention_docs.running.imports import find_imports
 from attention_docs.running.record import describe_text
 from attention_docs.running.result import Drawing, Result
 from attention_docs.site.build import Build
+from attention_docs.site.read.modules import list_slugs
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.stamps import read_sections
 from attention_docs.site.read.syntax import DISPLAY, REASON
@@ -56,9 +57,7 @@ class Recorder:
     ) -> None:
         self.build = Build(root, warn)
         self.lock = lock or nullcontext()
-        folder = root / "docs" / self.build.languages[0]
-        paths = (path.relative_to(folder) for path in sorted(folder.rglob("*.md")))
-        self.slugs = [path.with_suffix("").as_posix() for path in paths]
+        self.slugs = list_slugs(root / "docs" / self.build.languages[0])
 
     def read(self, slugs: Iterable[str]) -> None:
         """Read pages; one that counts what the whole site holds needs all of them."""

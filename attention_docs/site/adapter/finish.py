@@ -10,6 +10,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from attention_docs.site import proofs, record
 from attention_docs.site.adapter.log import log
 from attention_docs.site.adapter.state import BuildState
+from attention_docs.site.addresses import HOME
 from attention_docs.site.build import Build
 from attention_docs.site.publish import (
     anki,
@@ -50,7 +51,7 @@ def finish_build(state: BuildState, config: MkDocsConfig) -> None:
         own = [one for one in build.catalogue.pages if one.page.lang == lang]
         moodle.write_whole_bank(stage, own)
         qti.write_package(stage, own)
-        home = build.published[build.pages[lang]["index"].path]
+        home = build.published[build.pages[lang][HOME].path]
         discovery.write_files(stage, home, build.catalogue, build.chapters[lang])
         anki.write_deck(stage / folder, build.chapters[lang], base and f"{base}{folder}")
     styles.write_styles(stage, Path(config.docs_dir), state.tools.sheets)

@@ -13,12 +13,12 @@ from mkdocs.structure.pages import Page
 from attention_docs.data import REFERENCE
 from attention_docs.site.adapter.page import SitePage, record_page
 from attention_docs.site.adapter.state import BuildState, PageState
-from attention_docs.site.addresses import make_relative
+from attention_docs.site.addresses import HOME, make_relative
 from attention_docs.site.build import Build
 from attention_docs.site.publish import live as live_pages
 from attention_docs.site.publish import models
 from attention_docs.site.publish.catalogue import PublishedPage
-from attention_docs.site.publish.discovery import EDITIONS, describe_resource
+from attention_docs.site.publish.discovery import describe_resource
 from attention_docs.site.publish.head import make_head
 from attention_docs.site.publish.html_checks import find_forbidden, find_unrendered
 from attention_docs.site.publish.listings import translate_listing
@@ -33,6 +33,7 @@ from attention_docs.site.publish.styles import INDENT
 from attention_docs.site.read import conversion
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page as Source
+from attention_docs.site.read.page import find_asking
 from attention_docs.site.read.script_converter import ScriptConverter
 from attention_docs.site.render import blocks, untranslated
 from attention_docs.site.render.cards import read_glyph
@@ -48,7 +49,7 @@ def begin_page(state: BuildState, page: SitePage, source: Source) -> str:
     page.meta = {**source.meta, "title": source.title, "search": excluded}
     number = state.build.numbered.get(source.slug)
     page.title = f"{number}. {source.title}" if number else source.title  # in the navigation
-    if source.slug == "index":
+    if source.slug == HOME:
         page.title = state.build.read_locale(source.lang)["site"]["theme"]["home"]
     if read_glyph(source.slug):
         page.meta["icon"] = f"chapter/{source.slug}"  # in the navigation
@@ -122,6 +123,8 @@ def describe_page(state: BuildState, page: Page, known: PageState) -> dict[str, 
         page.canonical_url = build.target.site_url + published.text_url
     return {
         "language_tags": build.tags,
+        "is_home": known.source.slug == HOME,
+        "has_inventory": known.source.asks_for("inventory"),
         "number": build.numbered.get(known.source.slug),
         "search_base": _locate_search(build, known.source.lang, page.url),
         **_describe_translation(state, known.source),
@@ -143,9 +146,8 @@ def _describe_edition(state: BuildState, published: PublishedPage) -> dict[str, 
         return {}
     said = citation.name_edition(published.locale)
     edition = {"name": citation.version, "said": said[:1].upper() + said[1:]}
-    if EDITIONS in build.pages[page.lang]:
-        address = build.addresses.find_address(page.lang, EDITIONS)
-        edition["url"] = make_relative(address, published.url)
+    if editions := find_asking(build.pages[page.lang], "editions"):
+        edition["url"] = make_relative(build.address(editions), published.url)
     return edition
 
 

@@ -13,16 +13,16 @@ from xml.sax.saxutils import escape
 
 from attention_docs.colours import read_palette
 from attention_docs.locales import Locale
-from attention_docs.site.addresses import make_relative
+from attention_docs.site.addresses import HOME, make_relative
 from attention_docs.site.publish.catalogue import Catalogue, PublishedPage
 from attention_docs.site.publish.staging import write_text
 from attention_docs.site.read.editions import LIST
+from attention_docs.site.read.page import find_asking
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.cite import Citation, read_citation
 
 MANIFEST = "manifest.webmanifest"
 FEED = "editions.xml"
-EDITIONS = "editions"
 LICENCE = "https://creativecommons.org/licenses/by/4.0/"
 ICON = "assets/map.svg"
 
@@ -34,7 +34,7 @@ def describe_resource(
 
     No time is named: nobody has measured one.
     """
-    page, is_home = of.page, of.page.slug == "index"
+    page, is_home = of.page, of.page.slug == HOME
     found: dict[str, Any] = {
         "@context": "https://schema.org",
         "@type": "Course" if is_home else "LearningResource",
@@ -59,7 +59,7 @@ def describe_resource(
     chosen = others if key == "workTranslation" else others[:1]
     found[key] = [{"@id": _place(url, of, catalogue)} for url in chosen]
     if not is_home:
-        home = catalogue.find_translations("index").get(page.text_lang, "")
+        home = catalogue.find_translations(HOME).get(page.text_lang, "")
         found["isPartOf"] = {"@type": "Course", "@id": _place(home, of, catalogue)}
     return found
 
@@ -88,12 +88,16 @@ def make_feed(
     home: PublishedPage,
     catalogue: Catalogue,
     entries: Sequence[Mapping[str, Any]],
+    place: str,
     citation: Citation,
     locale: Locale,
 ) -> str:
-    """The editions of the site with their errata as an Atom feed, the newest first."""
+    """The editions of the site with their errata as an Atom feed, the newest first.
+
+    `place` is the address of the page that lists them.
+    """
     base, lang = catalogue.site_url, home.page.lang
-    page = base + catalogue.addresses.find_address(lang, EDITIONS)
+    page = base + place
     dates = [f"{one['date']}T00:00:00Z" for one in entries] or [f"{citation.date}T00:00:00Z"]
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
@@ -138,5 +142,7 @@ def write_files(stage: Path, home: PublishedPage, catalogue: Catalogue, chapters
         write_text(folder / MANIFEST, f"{manifest}\n")
     if citation and has_feed(catalogue):
         entries = chapters.read_records("editions")
-        feed = make_feed(home, catalogue, entries, citation, chapters.locale)
+        page = find_asking(chapters.pages, "editions") or home.page
+        place = catalogue.addresses.find_address(home.page.lang, page.slug)
+        feed = make_feed(home, catalogue, entries, place, citation, chapters.locale)
         write_text(folder / FEED, feed)

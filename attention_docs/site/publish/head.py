@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from attention_docs.site.addresses import make_relative
+from attention_docs.site.addresses import HOME, make_relative
 from attention_docs.site.publish import share_card
 from attention_docs.site.publish.catalogue import Catalogue, PublishedPage
 from attention_docs.site.publish.discovery import FEED, MANIFEST, has_feed
@@ -24,7 +24,7 @@ def make_head(
     lang, site_url = of.page.text_lang, catalogue.site_url
     links = [{"rel": REL, "type": "text/markdown", "href": make_relative(of.markdown, of.url)}]
     shared = [
-        ("og:type", "website" if of.page.slug == "index" else "article"),
+        ("og:type", "website" if of.page.slug == HOME else "article"),
         ("og:site_name", of.site_name),
         ("og:title", of.page.title),
         ("og:description", of.description),

@@ -14,6 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from attention_docs.site.addresses import HOME
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import (
     find_table_path,
@@ -246,7 +247,7 @@ def add_notes(converter: ScriptConverter, slug: str, html: str, table: str) -> s
     note, foot = converter.notes.get(slug, ""), converter.notes["foot"]
     if note:
         # The title of the home page stands beside its figure, so there the sentence comes later.
-        place = "(?=<h2)" if slug == "index" else "(?<=</h1>)"
+        place = "(?=<h2)" if slug == HOME else "(?<=</h1>)"
         html = re.sub(place, lambda _: f'\n<p class="script-note">{note}</p>\n', html, count=1)
     links = f'<a href="{escape(table)}">', "</a>"
     return f'{html}\n<p class="script-note">{foot.format(*links)}</p>' if table else html

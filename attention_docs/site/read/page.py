@@ -165,14 +165,23 @@ class Page:
         counted = any(value.is_site_count for value in self.values)
         return counted or not {*requests} <= NAVIGATED
 
+    @property
+    def defines(self) -> str:
+        """What the rows of its tables are, terms or symbols: `defines` in the front matter."""
+        return str(self.meta.get("defines", ""))
+
     def asks_for(self, kind: str) -> bool:
         """Whether the page asks for a part of this kind."""
         return self.find_request(kind) is not None
 
     def find_request(self, kind: str) -> Request | None:
         """The first part of this kind that the page asks for."""
-        asked = (piece for piece in self.pieces if isinstance(piece, Request))
-        return next((one for one in asked if one.kind == kind), None)
+        return self._requests.get(kind)
+
+    @cached_property
+    def _requests(self) -> dict[str, Request]:
+        asked = [piece for piece in self.pieces if isinstance(piece, Request)]
+        return {one.kind: one for one in reversed(asked)}
 
     @property
     def passages(self) -> list[Passage]:
@@ -264,3 +273,13 @@ class Page:
     def find_line(self, text: str) -> int:
         """The first line that holds the text, or 0."""
         return next((n for n, line in enumerate(self.lines, start=1) if text in line), 0)
+
+
+def find_asking(pages: Mapping[str, Page], kind: str) -> Page | None:
+    """The first page that asks for a part of a kind, such as the gallery or the proofs."""
+    return next((page for page in pages.values() if page.asks_for(kind)), None)
+
+
+def find_defining(pages: Mapping[str, Page], kind: str) -> Page | None:
+    """The page that defines the terms or the symbols of a language."""
+    return next((page for page in pages.values() if page.defines == kind), None)

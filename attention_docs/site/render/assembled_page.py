@@ -32,21 +32,26 @@ class Links:
     """The targets of the links of a page.
 
     Attributes:
-        api: address of the pages of modules, relative to the page's.
+        modules: addresses of the pages of modules by their full names, relative to the page's.
         listings: address of the listings, relative to the page's.
         files: address of what blocks publish, relative to the page's.
-        glossary: path of that page, relative to this one's; the generator makes it an address.
-        notation: the same for the notation.
+        glossary: path of the page that defines the terms, relative to this one's; the generator
+            makes it an address; "" where there is none.
+        notation: the same for the symbols.
+        review: the same for the cards of all chapters.
+        proofs: the same for the sentences of all proofs.
         repository: address of the repository, or "".
         chapters: addresses of the chapters by their names, relative to the page's.
         machine: that of the first chapter about the whole machine, which draws it, or "".
     """
 
-    api: str = "api/"
+    modules: Mapping[str, str] = field(default_factory=dict)
     listings: str = "listings/"
     files: str = "files/"
-    glossary: str = "glossary.md"
-    notation: str = "notation.md"
+    glossary: str = ""
+    notation: str = ""
+    review: str = ""
+    proofs: str = ""
     repository: str = ""
     chapters: Mapping[str, str] = field(default_factory=dict)
     machine: str = ""

@@ -151,10 +151,11 @@ def _next_seed(seed: str) -> str:
 
 
 def _link_function(name: str, assembled: AssembledPage) -> str:
-    """A link to a function on its module's page: attention_docs.score_functions.dot."""
-    inner = name.removeprefix("attention_docs.")
-    page = inner.split(".")[0].replace("_", "-")
-    return f'<a href="{assembled.links.api}{page}/#{name}"><code>{inner}</code></a>'
+    """A function, linked to its module's page if there is one: attention_docs.softmax.softmax."""
+    package, module, _ = name.split(".", 2)
+    shown = f"<code>{name.removeprefix(f'{package}.')}</code>"
+    page = assembled.links.modules.get(f"{package}.{module}")
+    return f'<a href="{page}#{name}">{shown}</a>' if page else shown
 
 
 def _link_section(section: Section, assembled: AssembledPage) -> str:

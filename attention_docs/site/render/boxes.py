@@ -28,7 +28,7 @@ from attention_docs.site.render.cite import Citation, cite, read_citation
 
 FOLDED_KINDS = ("deeper", "fold", "hint", "answer", "recall", "asks")  # in copies, asks too
 GROUPED = ("deeper", "fold")
-LISTS = ("mistakes", "proofs", "results", "teaching")  # pages whose folds are a list of entries
+LISTS = ("gallery", "proofs", "results", "teaching")  # parts whose folds are a list of entries
 OWN_LINK = re.compile(r"\]\(#")
 
 
@@ -120,13 +120,14 @@ def _show_theorem(parent: Element, name: str, assembled: AssembledPage) -> None:
     if any(one.startswith("Record space ") for one in theorem["definitions"]):
         finite = SubElement(parent, "p", {"class": "result-links"})
         finite.text = assembled.locale["site"]["proofs"]["finite"]
-    link = SubElement(parent, "p", {"class": "result-links"})
-    link.text = f"[{assembled.locale['site']['proofs']['steps']}]({link_steps(name)})"
+    if page := assembled.links.proofs:
+        link = SubElement(parent, "p", {"class": "result-links"})
+        link.text = f"[{assembled.locale['site']['proofs']['steps']}]({page}#{name_steps(name)})"
 
 
-def link_steps(name: str) -> str:
-    """Where the sentences of a theorem's proof stand."""
-    return f"proofs.md#{name.replace('.', '-').replace('_', '-').lower()}"
+def name_steps(name: str) -> str:
+    """The address of the sentences of a theorem's proof, on the page of proofs."""
+    return name.replace(".", "-").replace("_", "-").lower()
 
 
 def add_fold(parent: Element, kind: str, title: str, name: str | None = None) -> Element:
@@ -142,7 +143,7 @@ def group_folds(root: Element, assembled: AssembledPage) -> None:
 
     The folds of the gallery and of the page of results are its entries: they stay.
     """
-    if assembled.page.slug in LISTS:
+    if any(map(assembled.page.asks_for, LISTS)):
         return
     for parent in list(root.iter()):
         run: list[Element] = []

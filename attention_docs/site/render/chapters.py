@@ -14,7 +14,7 @@ from attention_docs.running.result import Result
 from attention_docs.site.read import conversion
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.navigation import Navigation
-from attention_docs.site.read.page import Page
+from attention_docs.site.read.page import Page, find_asking
 from attention_docs.site.read.pieces import Block
 from attention_docs.site.read.script_converter import ScriptConverter
 
@@ -49,6 +49,12 @@ class Chapters:
             raise Failure("", 1, f"there is no page {slug}")
         return self.pages[slug]
 
+    def find_asking(self, kind: str) -> Page:
+        """The page that asks for a part of a kind."""
+        if (page := find_asking(self.pages, kind)) is None:
+            raise Failure("", 1, f"no page asks for <!-- {kind} -->")
+        return page
+
     def find_block(self, slug: str, name: str) -> tuple[Block, list[str]]:
         """A block of a page, and the lines of what it printed; the head of a table comes first."""
         page = self.find_page(slug)
@@ -68,7 +74,7 @@ class Chapters:
         slug, _, heading = place.partition("#")
         page = self.find_page(slug)
         titles = page.titles
-        if slug == "mistakes":  # the headings of the gallery come from its entries
+        if page.asks_for("gallery"):  # the headings of the gallery come from its entries
             entries = self.read_records("mistakes")
             titles = {
                 **titles,

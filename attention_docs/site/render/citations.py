@@ -136,10 +136,10 @@ def render_works(kind: str, chapters: Chapters) -> str:
 
 def render_reports(chapters: Chapters) -> str:
     """Every public report that the gallery or a chapter links to, once, by what it is about."""
-    locale, lang = chapters.locale, chapters.lang
+    locale, lang, gallery = chapters.locale, chapters.lang, chapters.find_asking("gallery").slug
     texts = [
         (
-            f"[{chapters.translate_field('mistakes', entry)}](mistakes.md#{entry['id']})",
+            f"[{chapters.translate_field('mistakes', entry)}]({gallery}.md#{entry['id']})",
             entry.get(f"report_{lang}", ""),
         )
         for entry in chapters.read_records("mistakes")

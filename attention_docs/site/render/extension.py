@@ -36,7 +36,7 @@ from attention_docs.site.render import (
 )
 from attention_docs.site.render.assembled_page import MARK, AssembledPage
 from attention_docs.site.render.machine import draw_machine
-from attention_docs.site.render.terms import Explainer, name_rows
+from attention_docs.site.render.terms import TERMS, Explainer, name_rows
 
 FORMULA = re.compile(r"\\[(\[](?P<tex>.*)\\[)\]]", re.S)
 NUMBER = re.compile(r"-?[\d.]+")
@@ -161,11 +161,11 @@ class PageTreeprocessor(Treeprocessor):
         if assembled is None:
             return
         explainer = None
-        slug = assembled.page.slug
-        if slug in ("glossary", "notation"):
-            found = assembled.glossary if slug == "glossary" else assembled.notation
+        page, slug = assembled.page, assembled.page.slug
+        if page.defines:
+            found = assembled.glossary if page.defines == TERMS else assembled.notation
             name_rows(root, found, assembled.numbered)
-        elif slug != recall.PAGE and not slug.startswith("api/"):  # docstrings are English
+        elif not page.asks_for("review") and not page.is_reference:  # docstrings are English
             explainer = Explainer(
                 assembled.glossary,
                 assembled.notation,
@@ -189,7 +189,7 @@ class PageTreeprocessor(Treeprocessor):
             assembled.add_failure("/// film", fault)
         self.wrap_tables(root)
         cards.lay_out_cards(root, assembled.numbered, self.md)
-        if slug == "mistakes":
+        if page.asks_for("gallery"):
             mistakes.lay_out_signs(root, self.md)
         self.open(root, assembled)
         self.md.serializer = to_html_string  # `<input>`, not `<input />`

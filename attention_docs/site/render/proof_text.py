@@ -13,7 +13,7 @@ from markdown import Markdown
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.passage import Passage
 from attention_docs.site.render.assembled_page import AssembledPage
-from attention_docs.site.render.boxes import link_steps, render_statement
+from attention_docs.site.render.boxes import name_steps, render_statement
 from attention_docs.site.render.chapters import Chapters
 
 LINES = "coq"  # the class of what Coq reads for the lines of the formula before it
@@ -34,7 +34,7 @@ def offer_lines(slug: str, name: str, chapters: Chapters) -> str:
 
 def render_proofs(chapters: Chapters) -> str:
     """Every proof: by chapter the theorems, with the words of their boxes, then the lemmas."""
-    steps = chapters.find_page("proofs").proof_steps
+    steps = chapters.find_asking("proofs").proof_steps
     parts, named = [], set[str]()
     for slug, number in chapters.numbered.items():
         page = chapters.find_page(slug)
@@ -68,7 +68,7 @@ def _render_box(box: Passage, name: str, assembled: AssembledPage) -> str:
 
 
 def _fold_steps(title: str, file: str, name: str, said: str = "") -> str:
-    address = link_steps(f"{file}.{name}").partition("#")[2].replace("'", "-")
+    address = name_steps(f"{file}.{name}").replace("'", "-")
     head = f"/// fold | {title}\n    id: {address}\n"
     return "\n".join([head, said, f"\n{file}.{name}\n{{ .{STEPS} }}\n", "///"])
 

@@ -1,6 +1,6 @@
 """Cards: questions that a reader should be able to answer, each with its answer in a fold.
 
-A chapter ends with them, as boxes `recall`. The page `review` brings those of all chapters back
+A chapter ends with them, as boxes `recall`. The page of cards brings those of all chapters back
 (docs/assets/review.js), and publish/anki.py makes a download of them. Nothing is written twice.
 """
 
@@ -20,7 +20,6 @@ from attention_docs.site.render.assembled_page import AssembledPage
 from attention_docs.site.render.boxes import link_section
 from attention_docs.site.render.chapters import Chapters
 
-PAGE = "review"
 MARKS = re.compile(r"[*`$]")
 OWN_LINK = re.compile(r"\]\(#")
 
@@ -46,7 +45,7 @@ class Card:
 
 def introduce_cards(root: Element, assembled: AssembledPage) -> None:
     """Before the first card of a chapter, a line that says what to do with them."""
-    if assembled.page.slug == PAGE:
+    if assembled.page.asks_for("review"):
         return
     for parent in list(root.iter()):
         found = [n for n, one in enumerate(parent) if one.get("class") == "recall"]
@@ -54,8 +53,8 @@ def introduce_cards(root: Element, assembled: AssembledPage) -> None:
             words = assembled.locale["site"]["review"]
             line = Element("p", {"class": "recall-note"})
             line.text = f"{words['first']} "
-            if PAGE in assembled.titles:
-                SubElement(line, "a", {"href": f"{PAGE}.md"}).text = words["all"]
+            if assembled.links.review:
+                SubElement(line, "a", {"href": assembled.links.review}).text = words["all"]
             parent.insert(found[0], line)
 
 

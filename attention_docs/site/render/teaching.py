@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from attention_docs.site.addresses import BANKS
+from attention_docs.site.addresses import BANKS, Addresses
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.passage import Passage
 from attention_docs.site.read.variants import read_variants
@@ -17,7 +17,7 @@ from attention_docs.site.render.assembled_page import AssembledPage
 from attention_docs.site.render.chapters import Chapters, Record
 from attention_docs.site.render.judged import list_asks
 
-NAME, HOME = "teaching", "index"
+NAME = "teaching"
 OUTPUT = "out-"
 REPORT = re.compile(r"https://github\.com/(?P<repository>[^/]+/[^/]+)/\w+/(?P<number>\d+)")
 LECTURE, LECTURE_MINUTES = "lecture", 90
@@ -111,7 +111,9 @@ def _render_beliefs(chapters: Chapters) -> str:
         try:
             refuting = [link_place(place, chapters) for place in entry["refute"]]
             if name := entry.get("mistake"):
-                refuting.append(chapters.make_link(f"mistakes#{name}"))
+                refuting.append(
+                    chapters.make_link(f"{chapters.find_asking('gallery').slug}#{name}")
+                )
             if report := entry.get("report"):
                 refuting.append(REPORT.sub(r"[\g<repository>#\g<number>](\g<0>)", report))
             cells = (
@@ -229,8 +231,7 @@ def link_place(place: str, chapters: Chapters) -> str:
         block, _ = chapters.find_block(slug, name.removeprefix(OUTPUT))
         title = page.titles.get(page.find_section(block.line), page.title)
         label = f"{chapters.locale['site']['teaching']['figure']}{title}"
-        folder = "" if slug == HOME else f"{slug}/"
-        return f'<a href="../{folder}index.html#{name}">{label}</a>'
+        return f'<a href="../{Addresses.find_place(slug)}index.html#{name}">{label}</a>'
     kinds = {one.id: one.kind for one in page.passages if one.id}
     if name not in kinds:
         raise Failure("", 1, f"{page.path} has no #{name}")

@@ -18,6 +18,8 @@ from xml.etree.ElementTree import Element, SubElement
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.syntax import CHAPTER
 
+TERMS, SYMBOLS = "terms", "symbols"
+"""What a page may define: see `Page.defines`."""
 ROLES = ("input", "key", "query", "value", "score", "weight", "output")
 HAN = "\u4e00-\u9fff"
 NAMES = re.compile(r"[,，、] *")

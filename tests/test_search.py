@@ -315,7 +315,7 @@ SECTIONS = [
     ("zh-hant", "整行被遮蔽", "masking/#empty-row-torch masking/#empty-row"),
 ]
 
-# What people type: the search was tuned with all of these, so nearly all must be found.
+# What people type: the search was tuned with most of these, so nearly all must be found.
 QUESTIONS = tomllib.loads(Path(__file__).with_name("queries.toml").read_text(encoding="utf-8"))
 WANTED = 0.95
 

@@ -20,7 +20,9 @@ let heads = ""; // all titles
 let kin = new Map(); // of a word, without its ending: the rows of near words that it stands in
 let rows = []; // titles and questions, each with its features
 let posts = new Map(); // of a feature: the rows that have it
-const ALIKE = 0.85; // from which part of the best score on a second section of a page is shown
+let pages = new Map(); // of a page: what its titles and questions are made of
+const FIRST = 3; // as many sections come first, on whichever pages
+const PAGE = 0.2; // what it counts for that the titles and questions of a whole page are near
 const ASKED = 4; // what it counts for that a section is asked just this
 const ABOVE = 0.3; // what a word of the title of a page counts for in the lines of its sections
 const QUOTED = 5; // what it counts for that a text has the query word for word
@@ -207,10 +209,12 @@ function cut(query) {
   });
 }
 
-/* What a word that occurs nowhere stands for: two words written as one, one with a slip, or the
-   beginning of one. */
+/* What a word that occurs nowhere stands for: the unit of a number, two words written as one, one
+   with a slip, or the beginning of one. */
 function findKnown(word) {
   if (empty.has(word) || occurs(stem(word))) return word;
+  const unit = /^\d+([a-z]+)$/.exec(word)?.[1]; // 8gb, 32k: a letter alone says nothing
+  if (unit) return unit.length > 1 ? unit : [];
   const cuts = [...word].map((_, end) => [word.slice(0, end), word.slice(end)]).slice(2, -1);
   const named = cuts.find((pair) => names.has(pair.join(" ")));
   const rarer = (pair) =>
@@ -341,6 +345,7 @@ function listFeatures(line) {
 const mend = (query) =>
   query.replace(PARTS, (word) => {
     if (HAN.test(word) || empty.has(word) || posts.has(stem(word))) return word;
+    if (/[a-z]_[a-z]/.test(word)) return mend(word.replaceAll("_", " "));
     return [findKnown(word)].flat().join(" ");
   });
 
@@ -363,13 +368,49 @@ function compareLines() {
     }
   });
   for (const row of rows) row.length = measureFeatures(row.features);
+  gatherPages();
+}
+
+/* How often each page has each feature in its titles and questions, and how much it has at all. */
+function gatherPages() {
+  pages = new Map();
+  for (const { place, features } of rows) {
+    const { page } = docs[place];
+    if (!pages.has(page)) pages.set(page, { times: new Map(), length: 0 });
+    const own = pages.get(page);
+    for (const [one, share] of features) {
+      own.times.set(one, (own.times.get(one) ?? 0) + share);
+      own.length += share;
+    }
+  }
+  const all = [...pages.values()];
+  const mean = all.reduce((sum, { length }) => sum + length, 0) / all.length;
+  for (const own of all) own.length = 0.5 + (0.5 * own.length) / mean;
+}
+
+/* How near each page as a whole is to the features of a query: a question that no line of a page
+   asks in its words may still be of its subject. */
+function findPages(features) {
+  const all = [...pages.values()];
+  const weights = [...features].map(([one, share]) => {
+    const having = all.filter(({ times }) => times.has(one)).length;
+    return [one, share * Math.log(1 + all.length / having)];
+  });
+  const whole = weights.reduce((sum, [, weight]) => sum + weight, 0);
+  const near = ({ times, length }) =>
+    weights.reduce((sum, [one, weight]) => {
+      const often = times.get(one) ?? 0;
+      return sum + (weight * often * 2.2) / (often + 1.2 * length);
+    }, 0) / whole;
+  return new Map([...pages].map(([page, own]) => [page, near(own)]));
 }
 
 const weigh = (feature) => Math.log(1 + rows.length / (posts.get(feature)?.length ?? rows.length));
 const measureFeatures = (features) =>
   Math.sqrt([...features].reduce((sum, [one, share]) => sum + (share * weigh(one)) ** 2, 0));
 
-/* How near the nearest question or title of each section is to a query, from 0 to 1. */
+/* How near the nearest question or title of each section is to a query, from 0 to 1, and a little
+   more where its page is near as well. */
 function findNearest(query) {
   const features = new Map([...listFeatures(query)].filter(([one]) => posts.has(one)));
   const length = measureFeatures(features);
@@ -384,6 +425,9 @@ function findNearest(query) {
     const near = sum / (length * own ** LONG * length ** (1 - LONG));
     nearest.set(place, Math.max(near, nearest.get(place) ?? 0));
   }
+  const around = findPages(features);
+  for (const [place, near] of nearest)
+    nearest.set(place, near + PAGE * around.get(docs[place].page));
   return nearest;
 }
 
@@ -412,9 +456,6 @@ function search(query) {
   const found = [...groups.entries()].filter(([, { results }]) => results.length);
   for (const [page, group] of found) {
     group.results.sort((a, b) => b.score - a.score);
-    // The theme shows the sections with the best score: the second too, where it is nearly as good.
-    const [one, other] = group.results;
-    if (other && other.score > one.score * ALIKE) other.score = one.score;
     // The best section decides; what else the page says of it decides between equals.
     const rest = group.results.slice(1).reduce((sum, { score }) => sum + score, 0);
     group.any = any;
@@ -423,10 +464,24 @@ function search(query) {
       group.results.push({ ...group.first, text: "", score: 0, terms: {} });
     }
   }
+  bringForward(found.map(([, { results }]) => results));
   const best = found.map(([, group]) => group).sort((a, b) => b.score - a.score);
   const least = (best[0]?.score ?? 0) / 20;
   const shown = best.filter(({ score }) => score >= least).slice(0, unknown.length ? 3 : Infinity);
   return { items: shown.map(markResults), unknown: best.length ? unknown : [] };
+}
+
+/* The theme shows the sections of a page that have its best score, and folds the others. What comes
+   first of all pages is shown, and where a page itself does, the section that answers best. */
+function bringForward(groups) {
+  const all = groups.flat().sort((a, b) => b.score - a.score);
+  const first = new Set(all.slice(0, FIRST));
+  for (const results of groups) {
+    const isPage = !results[0].location.includes("#");
+    results.forEach((one, number) => {
+      if (first.has(one) || (number === 1 && isPage)) one.score = results[0].score;
+    });
+  }
 }
 
 /* The page that defines a thing that is all of the query, or has the query for its name. */

@@ -462,8 +462,9 @@ def heads(rng: np.random.Generator) -> Names:
 
 def relations(rng: np.random.Generator) -> Names:
     """The matrices of the sentence, as the listing has them."""
-    W_Q, W_K = [[0.0, 6], [0, 6], [6, 0], [0, 0]], [[1.0, 0], [0, 0], [0, 1], [0, 0]]
-    return {"W_Q^": [np.array(W_Q)], "W_K^": [np.array(W_K)], "W_V": np.eye(4)[:, 3:]}
+    W_Q = [[[0.0, 6], [0, 6], [6, 0], [0, 0]], [[6, 0], [0, 6], [6, 0], [0, 0]]]
+    W_K = [[[1.0, 0], [0, 0], [0, 1], [0, 0]], [[0, 1], [1, 0], [0, 0], [0, 0]]]
+    return {"W_Q^": [*np.array(W_Q)], "W_K^": [*np.array(W_K)], "W_V": np.eye(4)[:, 3:]}
 
 
 def joined(rng: np.random.Generator) -> Names:

@@ -295,7 +295,9 @@ def test_tuning_on_answers(chapter: Page) -> None:
 
 def test_preferences_tilt_the_toy(chapter: Page) -> None:
     """The best policy and its divergence by hand; what the text says of the models."""
-    rows = {row[""]: row for row in chapter.table("preferences")}
+    rows, went = (
+        {row[""]: row for row in chapter.table(name)} for name in ("preferences", "noise")
+    )
     (share,) = chapter.vectors("preferences", "stories in which Ann sings")[0]
     for name, power in (("β = 1", 2), ("β = 1/2", 4), ("β = 1/2, coin", 0)):
         near = []
@@ -303,21 +305,17 @@ def test_preferences_tilt_the_toy(chapter: Page) -> None:
             best = p * mpmath.exp(power) / (p * mpmath.exp(power) + 1 - p)
             least = best * mpmath.log(best / p) + (1 - best) * mpmath.log((1 - best) / (1 - p))
             near.append((best, least))
-        for column, found in zip(
-            ("with the best policy", "that of the best policy"),
-            zip(*near, strict=True),
-            strict=True,
-        ):
-            printed = float(rows[name][column])
+        shown = rows[name]["with the best policy"], went[name]["that of the best policy"]
+        for printed, found in zip(map(float, shown), zip(*near, strict=True), strict=True):
             assert min(found) - 0.005 <= printed <= max(found) + 0.005
     _, one, half, coin = chapter.vectors("preferences", "stories in which Ann sings")
     others = chapter.vectors("preferences", "others' sentences with “sings”")
-    far = [vector_of(row["divergence from the reference"]) for row in [*rows.values()][1:]]
+    far = [vector_of(row["divergence from the reference"]) for row in went.values()]
     assert abs(np.array(one) - float(rows["β = 1"]["with the best policy"])).max() < 0.06
     assert max(half) < float(rows["β = 1/2"]["with the best policy"])
     assert min(others[2]) > 1.5 * others[0][0]
     assert sum(ann > 1.5 * share for ann in coin) == 1
-    least = [float(rows[name]["that of the best policy"]) for name in ("β = 1", "β = 1/2")]
+    least = [float(went[name]["that of the best policy"]) for name in ("β = 1", "β = 1/2")]
     detours = np.array([np.array(far[k]) / least[k] for k in (0, 1)])
     values = chapter.values("dpo")
     preferred = f"{round(100 / (1 + mpmath.exp(-2)))}%"
@@ -327,6 +325,8 @@ def test_preferences_tilt_the_toy(chapter: Page) -> None:
     assert abs(np.array(others[3]) - others[0][0]).max() < 0.02  # with the coin, as before
     # Two more marks in the table hardly change the loss on stories, which have none.
     assert float(values[4]) == pytest.approx(float(chapter.values("answers")[5]), abs=0.03)
+    (before,), *after = chapter.vectors("preferences", "loss on ordinary stories")
+    assert values[4:6] == [f"{before:.2f}", f"{min(after[0] + after[1]):.2f}"]
     assert 0.05 < float(values[5]) - float(values[4]) < 1
     assert [float(one) for one in values[6:8]] == pytest.approx(
         [detours.min(), detours.max()], abs=0.1

@@ -352,6 +352,11 @@ def test_a_sentence_with_meanings(chapter):
     assert_printed(chapter.grid("sentence-outputs"), outputs, 4)
     wanted = [verb[0], verb[2], noun[1], noun[1]]
     assert chapter.values("film") == [f"{float(one):.2f}" for one in wanted]
+    # One vector for all three parts: bites shares 2 components with itself and none with others,
+    # dog one with itself and one with man.
+    e = mpmath.e
+    alone = [e**2 / (e**2 + 2), e / (2 * e + 1), 1 / (2 * e + 1)]
+    assert chapter.values("stepper")[-3:] == [f"{float(one):.2f}" for one in alone]
     w_k, w_q, w_v = (chapter.matrix("stepper", f"W_{one}") for one in "KQV")
     assert w_k == [[1, 0], [0, 0], [0, 1], [0, 0]]
     assert w_q == [[0, 3], [0, 0], [3, 0], [0, 0]]

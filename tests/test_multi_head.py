@@ -1,5 +1,6 @@
 """Several heads: parity with torch, and the published numbers by hand, exactly or with mpmath."""
 
+import json
 import math
 import re
 from fractions import Fraction
@@ -419,6 +420,19 @@ def test_two_heads_of_a_real_model(chapter):
     trophy, because = columns[0][rows.index("trophy")], columns[1][rows.index("because")]
     assert chapter.values("multi-head")[:2] == [f"{trophy:.2f}", f"{because:.2f}"]
     assert (trophy, because) == (max(columns[0]), max(columns[1]))  # what the text says of them
+
+
+def test_heads_of_a_real_model_side_by_side(chapter):
+    """From the file itself, and what the text says of the heads: each is far above the mean."""
+    kept = json.loads((ROOT / "attention_docs/data/smollm2/heads.json").read_text("utf-8"))
+    kinds = [kept[name] for name in ("previous token", "induction", "sink")]
+    everywhere = [[one for layer in kind for one in layer] for kind in kinds]
+    means = [sum(scores) / 270 for scores in everywhere]
+    heads = [[kind[layer][head] for kind in kinds] for layer, head in ((16, 0), (18, 6), (3, 1))]
+    assert_printed(chapter.grid("side-by-side"), [*heads, means], 2)
+    for place, head in enumerate(heads):
+        assert head[place] > 0.7 > means[place]
+    assert heads[1][2] > 0.7  # where nothing repeats, the copying head rests on the first token
 
 
 def test_routes(chapter):

@@ -542,8 +542,8 @@ def weight_on_numbers(part: str) -> list[float]:
 
 def test_what_the_heads_lose_without_places(chapter: Page) -> None:
     whole, lost = weight_on_numbers("nothing"), weight_on_numbers("RoPE")
-    assert chapter.values("order")[:2] == [f"{whole[0]:.2f}", f"{lost[0]:.2f}"]
-    assert chapter.values("heads")[1:] == [f"{lost[1]:.2f}", f"{whole[1]:.2f}"]
+    assert chapter.values("heads")[:2] == [f"{whole[0]:.2f}", f"{lost[0]:.2f}"]
+    assert chapter.values("heads")[3:] == [f"{lost[1]:.2f}", f"{whole[1]:.2f}"]
 
 
 def weights_of_equals(operation: str) -> np.ndarray:
@@ -571,7 +571,7 @@ def test_heads_cut(chapter: Page) -> None:
             shares.append(sum(pairs) / len(pairs))
         wanted.append(shares)
     np.testing.assert_allclose(chapter.grid("heads-cut"), wanted, rtol=0, atol=0.00501)
-    assert chapter.values("heads")[0] == f"{wanted[2][1]:.0%}"
+    assert chapter.values("heads")[2] == f"{wanted[2][1]:.0%}"
     assert wanted[0] == [0, 0]
 
 
@@ -687,6 +687,35 @@ def test_scores(chapter: Page) -> None:
     worst = max(max(row) for row in control)
     assert chapter.values("language-model")[:3] == [str(many), f"{best:.2f}", f"{worst:.2f}"]
     assert worst < 0.05
+
+
+def test_names(chapter: Page) -> None:
+    """What the text says of the ten sentences, from the file itself."""
+    people = KEPT["names"]
+    names = [one["name"] for one in people]
+    assert chapter.names("names") == names
+    assert len({*names}) == 10
+    wanted = [
+        [one["weight"], one["place"], one["whole"], one["induction"], mean(one["draws"])]
+        for one in people
+    ]
+    np.testing.assert_allclose(chapter.grid("names"), wanted, rtol=0, atol=0.00501)
+    near = [one["place"] <= 50 for one in people]
+    assert [one["place"] for one in people].count(1) == 1  # "once it is the very first"
+    assert all(one["induction"] < one["whole"] for one in people)  # "loses in all ten"
+    each = [mean(draw) for draw in zip(*(one["draws"] for one in people), strict=True)]
+    looks = [one["weight"] for one in people]
+    said = [min(looks), max(looks)]
+    lost = [mean([one[name] for one in people]) for name in ("whole", "induction")]
+    assert chapter.values("names")[:10] == [
+        names[0],
+        names[0].split()[0],
+        *(f"{one:.2f}" for one in said),
+        str(sum(near)),
+        str(10 - sum(near)),
+        *(f"{one:.2f}" for one in (*lost, mean(each), min(each))),
+    ]
+    assert sum(one < lost[1] for one in each) == 1  # "one of them"
 
 
 def test_cuts(chapter: Page) -> None:

@@ -387,7 +387,8 @@ settings = {"β = 1": (1.0, REWARD), "β = 1/2": (0.5, REWARD), "β = 1/2, coin"
 share = sings.mean()
 parts = np.array([share, 1 - share])
 others_before = observe(pretrained)[1]
-rows, seen, detours = [[[share], None, [others_before], None, None]], {}, []
+rows = [[[share], None, [others_before], [story_loss(pretrained)]]]
+seen, distances, detours = {}, [], []
 for name, (beta, reward) in settings.items():
     found = []
     for start in STARTS:
@@ -396,7 +397,8 @@ for name, (beta, reward) in settings.items():
     seen[name] = np.array(found).T
     best = tilted_policy(parts, np.array([reward, 0.0]), beta)
     least = (best * np.log(best / parts)).sum()
-    rows.append([seen[name][0], best[0], seen[name][1], seen[name][2], least])
+    rows.append([seen[name][0], best[0], seen[name][1], seen[name][3]])
+    distances.append([seen[name][2], least])
     if reward:
         detours += [*(seen[name][2] / least)]
 table(
@@ -405,13 +407,21 @@ table(
         "stories in which Ann sings",
         "with the best policy",
         "others' sentences with “sings”",
-        "divergence from the reference",
-        "that of the best policy",
+        "loss on ordinary stories",
     ],
     index=["before", *settings],
     spec=".2f",
 )
 # --8<-- [end:preferences]
+
+# --8<-- [start:noise]
+table(
+    distances,
+    columns=["divergence from the reference", "that of the best policy"],
+    index=list(settings),
+    spec=".2f",
+)
+# --8<-- [end:noise]
 
 # --8<-- [start:mistake-still]
 lead = torch.zeros(1, dtype=torch.float64, requires_grad=True)

@@ -22,6 +22,7 @@ before, unrepeated = (
 )
 on_text = measured["losses on a text"]
 guessing = np.log(49_152)
+people = measured["names"]  # ten invented names
 # --8<-- [end:setup]
 
 
@@ -79,6 +80,30 @@ table(
     spec=".2f",
 )
 # --8<-- [end:cuts]
+
+# --8<-- [start:names]
+by_random = np.array([one["draws"] for one in people])  # (name, draw)
+with_all, without_three = (
+    np.array([one[name] for one in people]) for name in ("whole", "induction")
+)
+places = np.array([one["place"] for one in people])
+looks = [one["weight"] for one in people]
+table(
+    [
+        [one["weight"], one["place"], one["whole"], one["induction"], np.mean(one["draws"])]
+        for one in people
+    ],
+    columns=[
+        "18.6 looks at it",
+        "place in what 18.6 writes",
+        "probability",
+        "without the three",
+        "without three others",
+    ],
+    index=[one["name"] for one in people],
+    spec=[".2f", ",", ".2f", ".2f", ".2f"],
+)
+# --8<-- [end:names]
 
 # --8<-- [start:previous]
 from attention_docs.figures import ribbons

@@ -171,12 +171,13 @@ def softmax_of_rows(s):
     return e / e.sum(axis=-1, keepdims=True)
 
 
-scores = dot(queries, keys)  # (3, 3), not scaled, of whole numbers
+sentence = np.array([[0.0, 3, 0], [3, 0, 3], [0, 3, 0]])  # the scores of chapter 4
+of_words = softmax_of_rows(sentence)
+check("the package gives the same", np.abs(of_words - softmax(sentence)).max() < 1e-12)
+scores = dot(queries, keys)  # (3, 3), of the pencil run: whole numbers, not scaled
 weights = softmax_of_rows(scores)
-off = np.abs(weights - softmax(scores)).max()
-check("the package gives the same", off < 1e-12)
 table(
-    list(zip(scores, weights, weights.sum(axis=1), strict=True)),
+    list(zip(sentence, of_words, of_words.sum(axis=1), strict=True)),
     columns=["scores", "weights", "sum"],
     index=["dog", "bites", "man"],
     spec=[".0f", ".4f", ".4f"],

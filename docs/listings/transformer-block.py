@@ -416,43 +416,6 @@ table(
 )
 # --8<-- [end:both-orders]
 
-# --8<-- [start:sublayer-flow]
-tokens = ["1", "2", "3"]
-flow(
-    [
-        ("x", "input", x, ".0f", tokens),
-        ("MHA(x)", "output", MHA(x), ".2f"),
-        ("z", "neutral", z, ".2f", tokens),
-    ],
-    arrows=[(0, 1), (1, 2, "+ LN"), (0, 2, "x")],
-)
-# --8<-- [end:sublayer-flow]
-
-# --8<-- [start:post-steps]
-f = FFN(z)
-steps = {"MHA(x)": MHA(x), "x + MHA(x)": x + MHA(x), "z": z, "FFN(z)": f, "y": post}
-package = encoder_block(x, by_hand, num_heads=1)
-check("the package gives the same y", np.abs(package - post).max() < 1e-12)
-table(
-    [[name, i + 1, *one[i]] for name, one in steps.items() for i in range(3)],
-    columns=["step", "token", *components],
-    spec=["", "", *[".4f"] * 4],
-)
-# --8<-- [end:post-steps]
-
-# --8<-- [start:post-flow]
-flow(
-    [
-        ("x", "input", x, ".0f", tokens),
-        ("MHA(x)", "output", MHA(x), ".2f"),
-        ("z", "neutral", z, ".2f", tokens),
-        ("FFN(z)", "neutral", FFN(z), ".2f"),
-        ("y", "output", post, ".2f", tokens),
-    ],
-    arrows=[(0, 1), (1, 2, "+ LN"), (0, 2, "x"), (2, 3), (3, 4, "+ LN"), (2, 4, "z")],
-)
-# --8<-- [end:post-flow]
-
 # --8<-- [start:pre-steps]
 steps = {"LN(x)": LN(x), "MHA(LN(x))": MHA(LN(x)), "z": z_pre, "y": pre}
 package = encoder_block(x, by_hand, num_heads=1, norm_first=True)

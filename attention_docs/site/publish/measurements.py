@@ -37,11 +37,13 @@ from attention_docs.site.publish import beginnings, neurons, patching
 from attention_docs.smollm2 import (
     FILE,
     HEADS,
+    KEY_HEADS,
     LAYERS,
     MARKS,
     SHA256,
     START,
     Head,
+    Run,
     SmolLM2,
     decode_ids,
     encode_chat,
@@ -97,6 +99,13 @@ QUESTIONS = {
 
 LONGEST_ANSWER = 40
 
+NAMES = (
+    *("Mira Talvane", "Tobias Ekelund", "Petra Vondrak", "Jonas Wibberley", "Anselm Quorry"),
+    *("Clara Ostrander", "Felix Marchbanks", "Nora Hestwick", "Oscar Pellworth", "Lena Brockhaus"),
+)
+MEETING = "Our new neighbour is called {first} {last}. Yesterday I met {first}"
+"""Ten invented names, and a text in which each begins again: wanted next is the last name."""
+
 ALL = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
 Batch = tuple[Int[np.ndarray, "batch n"], Int[np.ndarray, "batch n"] | None]
 BATCHED = (
@@ -137,6 +146,7 @@ def measure_heads(model: SmolLM2) -> tuple[dict[str, Any], dict[str, Float[np.nd
     losses = _measure_cuts(measured, repeated[SEARCHED:], model)
     measured["losses"], measured["losses of the first copy"] = losses
     measured["losses on a text"] = _measure_on_text(measured, model)
+    measured["names"] = _measure_names(measured, model)
     measured["pronouns"] = _measure_pronouns(model)
     measured["nouns"] = [[pair["first"], pair["second"]] for pair in _read_schemas()]
     measured["texts"] = repeated.tolist()
@@ -207,6 +217,59 @@ def _measure_on_text(measured: dict[str, Any], model: SmolLM2) -> dict[str, floa
         logits = run_model(ids, model, cut=heads).logits
         losses[name] = round(float(cross_entropy(logits[:-1], ids[1:]).mean()), 4)
     return losses
+
+
+def _measure_names(measured: dict[str, Any], model: SmolLM2) -> list[dict[str, Any]]:
+    """What the strongest induction head does where a name begins again, and what cuts cost there.
+
+    Returns:
+        For each name the first token of the last name, the head's weight on it, the place that it
+        has among all tokens by how much the head raises them, and its probability next: with the
+        whole model, without the induction heads, and without the heads of each draw.
+    """
+    head, found = measured["chosen"]["induction"][0], []
+    for name in NAMES:
+        first, last = name.split()
+        ids = np.array([START, *encode_text(MEETING.format(first=first, last=last), model)])
+        at = int(np.flatnonzero(ids[:-1] == ids[-1])[-1]) + 1  # right after the earlier copy
+        wanted = int(ids[at])
+        run = run_model(ids, model, watch=[head], last=True)
+        raised = _head_writes(run, head, model)
+        found.append(
+            {
+                "name": name,
+                "token": decode_ids([wanted], model),
+                "weight": round(float(run.seen[head].weights[-1, at]), 4),
+                "place": int((raised > raised[wanted]).sum()) + 1,
+                "whole": _probability(wanted, ids, [], model),
+                "induction": _probability(wanted, ids, measured["chosen"]["induction"], model),
+                "draws": [_probability(wanted, ids, draw, model) for draw in measured["drawn"]],
+            }
+        )
+    return found
+
+
+def _probability(
+    token: int, ids: Int[np.ndarray, " n"], cut: Sequence[Head], model: SmolLM2
+) -> float:
+    """How probable a token is after a text, if heads are cut."""
+    logits = run_model(ids, model, cut=cut, last=True).logits
+    return round(float(softmax(logits[-1].astype(np.float64))[token]), 4)
+
+
+def _head_writes(run: Run, head: Head, model: SmolLM2) -> Float[np.ndarray, " vocabulary"]:
+    """How much a head's output at the last token raises each token, up to a positive factor.
+
+    The last norm and the table read what the head adds as if nothing came in between.
+    """
+    layer, r = head
+    fetched = run.seen[head].weights[-1] @ run.cache[layer].value[r // (HEADS // KEY_HEADS)]
+    rows = slice(r * len(fetched), (r + 1) * len(fetched))
+    written = fetched @ model.blocks[layer]["attn_output"][rows]
+    raised: Float[np.ndarray, " vocabulary"] = model.table.astype(np.float64) @ (
+        written * model.norm
+    )
+    return raised
 
 
 def _rounded(losses: Float[np.ndarray, " texts"]) -> list[float]:

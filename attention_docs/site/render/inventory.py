@@ -93,7 +93,7 @@ def _make_options(options: Sequence[Element], name: str, letters: str) -> Elemen
 def offer_inventory(kind: str, chapters: Chapters) -> str:
     """The place of a script, with the items, the beliefs and the chapters as data."""
     words = chapters.locale["site"][NAME]
-    page = chapters.find_asking(NAME)
+    page = next(one for one in chapters.pages.values() if [*list_items(one)])
     items = [_describe_item(box, lines) for box, lines in list_items(page)]
     beliefs = {
         one["id"]: chapters.translate_field("teaching", one)

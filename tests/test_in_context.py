@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,15 +15,20 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attention_docs.heads import FOLDER
 from attention_docs.in_context import gradient_step, in_context_layer, ridge_regression, step_error
+from attention_docs.site.publish.measurements import measure_examples
+from attention_docs.smollm2 import encode_text, load_smollm2
 from tests.conftest import scale_examples
 from tests.exact import assert_printed
 from tests.page import parse_number
 from tests.test_experiments import run
+from tests.test_heads import FILE, in_torch, needs_model, run_in_torch  # noqa: F401
 
 SEEDS = st.integers(0, 10**6)
 F = Fraction
 N, D, NOISE = 16, 3, F(1, 4)  # of the page
+KEPT = json.loads((FOLDER / "examples.json").read_text(encoding="utf-8"))
 
 
 # --- the package's functions ---------------------------------------------------------------------
@@ -197,6 +204,34 @@ BEST = float(1 / (N + D + 1 + NOISE))
 
 def formula(n, rate, d=D):
     return float(1 - 2 * rate * n + rate**2 * n * (n + d + 1 + float(NOISE)))
+
+
+def test_event(chapter):
+    """The last line is the same; the words that follow are opposites, comparatives, neither."""
+    assert [text.split("\n")[-1] for text in KEPT["texts"]] == ["fast →"] * 3
+    rows = chapter.table("event")
+    for row, text, answer in zip(rows, KEPT["texts"], KEPT["answers"], strict=True):
+        lines = text.split("\n")
+        token, p = answer["next"][0]
+        assert row["before fast →"] == (", ".join(lines[:-1]) or "nothing")
+        assert row["likeliest"] == token.replace(" ", "␣")
+        assert float(row["probability"]) == p
+    assert [row["likeliest"] for row in rows] == ["␣slow", "␣faster", "␣"]
+
+
+@needs_model
+@pytest.mark.timeout(600)
+def test_the_examples_are_measured_again(in_torch: Any) -> None:  # noqa: F811
+    """By this code, and by a second implementation, in PyTorch."""
+    model = load_smollm2(FILE)
+    assert json.loads(json.dumps(measure_examples(model))) == KEPT
+    for text, answer in zip(KEPT["texts"], KEPT["answers"], strict=True):
+        ids = torch.tensor([[0, *encode_text(text, model)]])
+        logits, _ = run_in_torch(ids, in_torch)
+        p = logits[0, -1].softmax(dim=-1)
+        for token, kept_p in answer["next"]:
+            (i,) = encode_text(token, model)
+            assert abs(p[i].item() - kept_p) <= 5e-3, (text, token)
 
 
 def test_first_table(chapter, trained):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 BEGINNINGS = "next-word.json"  # how the model goes on with some
 BATCH = "batches.json"  # two texts alone and in one batch
+EXAMPLES = "examples.json"  # one question after different examples
 NEURON = "neuron.json"  # one neuron: when it is active, and what it writes
 NEURONS = "neurons.json"  # several, and the texts that make them most active
 MAPS = "maps.json"  # maps, exchanged rows and cut heads on a question for capitals
@@ -121,6 +122,23 @@ def load_batch() -> dict[str, Any]:
     """
     kept: dict[str, Any] = json.loads(
         (Path(__file__).parent / "smollm2" / BATCH).read_text(encoding="utf-8")
+    )
+    return kept
+
+
+def load_examples() -> dict[str, Any]:
+    """How SmolLM2-135M-Instruct goes on with one line after different examples, and after none.
+
+    Source:
+        The file data/smollm2/examples.json of this package; the README beside it says how to make
+        it.
+
+    Examples:
+        >>> load_examples()["answers"][0]["next"][0][0]
+        ' slow'
+    """
+    kept: dict[str, Any] = json.loads(
+        (Path(__file__).parent / "smollm2" / EXAMPLES).read_text(encoding="utf-8")
     )
     return kept
 

@@ -1,5 +1,18 @@
 """Regressions in prompts: one step of gradient descent, by hand, by a layer, by a trained layer."""
 
+# --8<-- [start:event]
+from attention_docs.data import load_examples
+from attention_docs.figures import table
+
+asked = load_examples()
+followed = [answer["next"][0] for answer in asked["answers"]]  # the likeliest, and its probability
+rows = []
+for text, (token, p) in zip(asked["texts"], followed, strict=True):
+    *before, _ = text.split("\n")
+    rows.append([", ".join(before) or "nothing", token.replace(" ", "␣"), p])
+table(rows, columns=["before fast →", "likeliest", "probability"], spec=["", "", ".3f"])
+# --8<-- [end:event]
+
 # --8<-- [start:task]
 import numpy as np
 
@@ -61,8 +74,6 @@ trained = [train(seed) for seed in range(STARTS)]
 
 
 # --8<-- [start:three]
-from attention_docs.figures import table
-
 x, y, _ = draw(np.random.default_rng([SEED, STARTS]), 3, n)
 hidden = np.array([[1.0, 1, 1], [1, 0, -1], [-2, -1, 0]])
 y = y - y + (x @ hidden[..., None])[..., 0]  # without noise, with coefficients to read

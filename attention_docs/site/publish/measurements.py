@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 
 from attention_docs.assistant import ANSWERS, chat_text
 from attention_docs.batches import pad
-from attention_docs.data import BATCH, BEGINNINGS, MAPS, NEURON, NEURONS, REFERENCE
+from attention_docs.data import BATCH, BEGINNINGS, EXAMPLES, MAPS, NEURON, NEURONS, REFERENCE
 from attention_docs.gguf import read_gguf
 from attention_docs.heads import (
     FOLDER,
@@ -116,6 +116,13 @@ BATCHED = (
 
 PADDING, WRITTEN = "<|im_end|>", 6
 """What the model's tokenizer pads with, and how many tokens are written."""
+
+ASKED_AFTER = (
+    "hot → cold\nbig → small\nfast →",
+    "big → bigger\nsmall → smaller\nfast →",
+    "fast →",
+)
+"""One question after two kinds of examples, and after none."""
 
 PROMPTS = (
     "The capital of France is",
@@ -373,6 +380,13 @@ def measure_batch(model: SmolLM2) -> dict[str, Any]:
     return {"model": FILE, "sha256": SHA256, "texts": BATCHED, "padding": PADDING, **found}
 
 
+def measure_examples(model: SmolLM2) -> dict[str, Any]:
+    """How one line goes on after different examples."""
+    prompts = [np.array([[START, *encode_text(text, model)]]) for text in ASKED_AFTER]
+    answers = [_write(ids, None, model)[0] for ids in prompts]
+    return {"model": FILE, "sha256": SHA256, "texts": ASKED_AFTER, "answers": answers}
+
+
 def _write(
     ids: Int[np.ndarray, "batch n"], segments: Int[np.ndarray, "batch n"] | None, model: SmolLM2
 ) -> list[dict[str, Any]]:
@@ -518,6 +532,8 @@ def main(folder: Path) -> None:
     (FOLDER / VECTORS).write_bytes(write_safetensors(vectors))
     batch = write_measurements(measure_batch(model))
     (FOLDER / BATCH).write_text(batch, encoding="utf-8")
+    examples = write_measurements(measure_examples(model))
+    (FOLDER / EXAMPLES).write_text(examples, encoding="utf-8")
     maps = write_measurements(patching.measure_maps(model))
     (FOLDER / MAPS).write_text(maps, encoding="utf-8")
     neuron = write_measurements(neurons.measure_neuron(model))

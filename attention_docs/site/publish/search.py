@@ -32,6 +32,7 @@ SKIPPED_CLASSES = {
     "machine",
     "next",
     "origin",
+    "premise",
     "proof-steps",
     "result-links",
     "stars",

@@ -67,6 +67,8 @@ def _write_asks(asks: Sequence[Ask]) -> Iterator[Line]:
     """What is asked, with a place for each number and no sign at what is right."""
     yield "", Text(0)
     for ask in asks:
+        if ask.premise:
+            yield f"{ask.premise}\n", Text(0)
         if ask.name != ask.box:  # the title of a guess is its question
             yield f"- {ask.prompt}{f' {BLANK}' if ask.wanted else ''}", Text(0)
         indent = "" if ask.name == ask.box else "    "

@@ -1,13 +1,15 @@
-/* "?slides": the page as slides, made of its own figures, guesses, derivations and results. They are
-   the very parts of the page, so that what can be taken in hand still can. A classic script, since
-   from a disk no module comes: see site.js. */
+/* "?slides": the page as slides, made of its own figures, guesses, derivations and results, and last
+   of the results in its folds. They are the very parts of the page, so that what can be taken in hand
+   still can. A classic script, since from a disk no module comes: see site.js. */
 "use strict";
 
 (() => {
-  const LARGEST = 25; // slides
+  const LARGEST = 25; // slides, without those of folded results
   const KINDS = ["guess", "result", "output", "derivation"];
   const article = document.querySelector("article");
-  const [before, after, full, close] = document
+  const NARROWEST = 700; // pixels in which a figure still has the form that it has on a wide page
+  const COVERED = ".sentence-dial"; // it answers what its page asks, and no guess stands before it
+  const [before, after, full, close, uncover, caption] = document
     .querySelector("a[data-slides]")
     .dataset.slides.split("|");
   const address = new URL(location.href);
@@ -49,18 +51,42 @@
         kind === "list" && lead?.tagName === "P" && /[:：]$/.test(lead.textContent.trim());
       found.push({ heading, parts: belongs ? [lead, part] : [part], kind });
     }
+    const spare = ["derivation", "output"]; // what is left out first, from the end
+    for (const kind of spare) {
+      for (let place = found.length - 1; place > 0 && found.length >= LARGEST; place--) {
+        if (found[place].kind === kind) found.splice(place, 1);
+      }
+    }
+    for (const part of article.querySelectorAll("details .result"))
+      found.push({ heading: findHeading(part), parts: [part], kind: "result" });
     const cited = article.querySelector(".cite-page");
     if (cited) {
       cited.open = true;
       found.push({ heading: title, parts: [cited], kind: "cite" });
     }
-    const spare = ["derivation", "output"]; // what is left out first, from the end
-    for (const kind of spare) {
-      for (let place = found.length - 1; place > 0 && found.length > LARGEST; place--) {
-        if (found[place].kind === kind) found.splice(place, 1);
-      }
-    }
     return found;
+  }
+
+  // The last heading before a part.
+  function findHeading(part) {
+    return [...article.querySelectorAll("h1, h2, h3")].findLast(
+      (one) => one.compareDocumentPosition(part) & Node.DOCUMENT_POSITION_FOLLOWING,
+    );
+  }
+
+  // A caption too long for a slide can be opened there.
+  function foldCaption(figcaption) {
+    const fold = make("details", {}, make("summary", {}, caption), ...figcaption.childNodes);
+    fold.open = true;
+    fold.addEventListener("toggle", () => dispatchEvent(new Event("resize")));
+    figcaption.append(fold);
+  }
+
+  // A press uncovers what a class is asked first.
+  function cover(figure) {
+    const button = make("button", { type: "button", className: "cover md-button" }, uncover);
+    button.addEventListener("click", () => button.remove());
+    figure.append(button);
   }
 
   const slides = collect().map(({ heading, parts, kind }) => {
@@ -68,12 +94,16 @@
       kind === "title"
         ? make("h1", {}, ...read(heading).childNodes)
         : make("h2", {}, ...read(heading).childNodes);
+    for (const part of parts) {
+      for (const one of part.querySelectorAll("figcaption")) foldCaption(one);
+      for (const one of part.querySelectorAll(COVERED)) cover(one.parentNode);
+    }
     return make("section", { className: `slide slide-${kind}` }, head, ...parts);
   });
   const count = make("span", { role: "status" });
   const buttons = [
     [before, "←", () => show(at - 1)],
-    [after, "→", () => show(at + 1)],
+    [after, "→", () => step(at + 1)],
     [
       full,
       "⤢",
@@ -105,14 +135,34 @@
     dispatchEvent(new Event("resize")); // what draws itself to its width
   }
 
-  // What is too high for the slide becomes smaller.
+  // The next step uncovers first.
+  function step(wanted) {
+    const covering = wanted === at + 1 && slides[at].querySelector(".cover");
+    if (covering) covering.click();
+    else show(wanted);
+  }
+
+  // A figure becomes as large as the slide allows; beside a caption that makes it small, it is closed.
   function fit(slide) {
+    const isSmall = scale(slide) < 1;
+    if (isSmall && !("fitted" in slide.dataset)) {
+      for (const one of slide.querySelectorAll("figcaption > details")) one.open = false;
+      scale(slide);
+    }
+    slide.dataset.fitted = "";
+  }
+
+  // The largest zoom with which the parts of a slide are not too high; only figures grow.
+  function scale(slide) {
     const [, ...parts] = slide.children;
-    let zoom = 1;
-    do {
+    const isTooHigh = (zoom) => {
       for (const part of parts) part.style.zoom = zoom;
-      zoom -= 0.05;
-    } while (zoom > 0.4 && slide.scrollHeight > innerHeight + 1);
+      return slide.scrollHeight > innerHeight + 1;
+    };
+    isTooHigh(1);
+    let zoom = slide.matches(".slide-output") ? Math.max(1, parts[0].clientWidth / NARROWEST) : 1;
+    while (isTooHigh(zoom) && zoom > 0.4) zoom -= 0.05;
+    return zoom;
   }
 
   function leave() {
@@ -138,9 +188,12 @@
     const wanted = { Home: 0, End: slides.length - 1 }[event.key] ?? at + MOVES[event.key];
     if (Number.isNaN(wanted)) return;
     event.preventDefault();
-    show(wanted);
+    step(wanted);
   });
   addEventListener("resize", () => fit(slides[at]));
+  addEventListener("beforeprint", () => {
+    for (const one of deck.querySelectorAll("figcaption > details")) one.open = true;
+  });
   document.body.prepend(deck);
   document.documentElement.dataset.slides = "";
   show(Number(address.searchParams.get("slides")) - 1 || 0);

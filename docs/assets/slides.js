@@ -1,4 +1,4 @@
-/* "?slides": the page as slides, made of its own figures, guesses, derivations and results, and last
+/* "?slides", "?slides=3" or "?slides=out-control": the page as slides, made of its own figures, guesses, derivations and results, and last
    of the results in its folds. They are the very parts of the page, so that what can be taken in hand
    still can. A classic script, since from a disk no module comes: see site.js. */
 "use strict";
@@ -196,5 +196,9 @@
   });
   document.body.prepend(deck);
   document.documentElement.dataset.slides = "";
-  show(Number(address.searchParams.get("slides")) - 1 || 0);
+  const asked = address.searchParams.get("slides");
+  const named = slides.findIndex((one) =>
+    [...one.querySelectorAll("[id]")].some(({ id }) => id === asked),
+  );
+  show(named < 0 ? Number(asked) - 1 || 0 : named);
 })();

@@ -52,6 +52,7 @@ def lay_out_asks(
     for exercise in root.iter("div"):
         if exercise.get("data-kind") == "write":
             _show_verdict_first(exercise)
+            _say_how_to_write(exercise, words["write_here"])
         for box in [one for one in exercise if one.get("class") == "asks"]:
             form = Element("form", {"class": "asks"})
             items = box.findall("ul/li")
@@ -135,6 +136,16 @@ def _show_verdict_first(exercise: Element) -> None:
         last = exercise[folds[-1] + 1 :]
         exercise[folds[-1] + 1 :] = []
         exercise[folds[0] : folds[0]] = last
+
+
+def _say_how_to_write(exercise: Element, sentence: str) -> None:
+    """Before the code: copies of the page have no buttons, so no source says it."""
+    place = next(
+        (n for n, one in enumerate(exercise) if HTML_PLACEHOLDER_RE.fullmatch(one.text or "")), 1
+    )
+    said = Element("p", {"class": "write-here"})
+    said.text = sentence
+    exercise.insert(place, said)
 
 
 def _add_ask(form: Element, item: Element, name: str, slug: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.variants import SOURCE, Variant, read_variants
 from attention_docs.site.render.judged import Ask, Number
-from attention_docs.site.run.dependencies import find_block_uses
+from attention_docs.site.run.dependencies import find_all_uses, find_block_uses
 from attention_docs.site.store import Store, make_key
 
 RUN = """import contextlib, io, json, sys
@@ -85,11 +85,7 @@ def _make_task(page: Page, variant: Variant, asks: Sequence[Ask]) -> list[Any]:
     (box,) = (one for one in page.passages if one.id == variant.exercise)
     inside = [n for n, one in enumerate(page.blocks) if box.line < one.line < box.last_line]
     uses = find_block_uses([one.code for one in page.blocks])
-    needed, waiting = set[int](), [*inside]
-    while waiting:
-        new = uses[waiting.pop()] - needed - {*inside}
-        needed |= new
-        waiting += new
+    needed = find_all_uses(uses, inside)
     before = "\n".join(page.blocks[n].code for n in sorted(needed))
     code = "\n".join(_keep_statements(page.blocks[n].code) for n in inside)
     numbers = [one for ask in asks for one in _list_numbers(ask, variant)]

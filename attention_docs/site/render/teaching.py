@@ -24,30 +24,42 @@ USES = {OUTPUT: SHOWN, "guess-": SHOWN, "result-": {"slide": "slides="}}
 USES["exercise-"] = {"sheet": "print=exercises&amp;only="}
 """By the beginning of an id: what its part is good for in class, with the query of the address."""
 REPORT = re.compile(r"https://github\.com/(?P<repository>[^/]+/[^/]+)/\w+/(?P<number>\d+)")
+LAB = "notebooks/{lang}/lab.ipynb"
 LECTURE, LECTURE_MINUTES = "lecture", 90
 PENCIL, HOMEWORK, PROOF = ("pencil",), ("predict", "bug", "write"), ("proof",)
 
 
 def render_teaching(part: str, chapters: Chapters) -> str:
-    """A plan by its name, the `chapters`, the `beliefs`, or a link to the whole `bank`."""
+    """A plan by its name, the `chapters`, the `beliefs`, or links to `files` of all chapters."""
     match part:
         case "chapters":
             return "\n\n".join(_render_chapter(slug, chapters) for slug in chapters.numbered)
         case "beliefs":
             return _render_beliefs(chapters)
-        case "bank":
-            folder = f"{_find_root(chapters)}{BANKS}/{chapters.lang}/"
+        case "files":
+            folder, root = f"{BANKS}/{chapters.lang}/", _find_root(chapters)
             words = chapters.locale["site"]["teaching"]
             files = [
-                ("all.xml", "attention-moodle.xml", "whole"),
-                ("qti.zip", "attention-qti.zip", "qti"),
+                (f"{folder}all.xml", "attention-moodle.xml", "whole"),
+                (f"{folder}qti.zip", "attention-qti.zip", "qti"),
+                (LAB.format(lang=chapters.lang), "attention-lab.ipynb", "lab"),
             ]
             links = (
-                f'<a href="{folder}{path}" download="{name}">{words[label]}</a>'
+                f'<a href="{root}{path}" download="{name}">{words[label]}</a>'
                 for path, name, label in files
             )
             return "<br>".join(links)
     return _render_plan(part, chapters)
+
+
+def find_lab(chapters: Chapters) -> list[tuple[str, str]]:
+    """The exercises of the lab, each as its page and its id."""
+    if not (chapters.docs / f"{NAME}.toml").is_file():
+        return []
+    parts = (
+        place.partition("#") for one in _list_entries("lab", chapters) for place in one["show"]
+    )
+    return [(slug, name) for slug, _, name in parts]
 
 
 def _list_entries(key: str, chapters: Chapters) -> list[Record]:

@@ -74,14 +74,6 @@
     );
   }
 
-  // A caption too long for a slide can be opened there.
-  function foldCaption(figcaption) {
-    const fold = make("details", {}, make("summary", {}, caption), ...figcaption.childNodes);
-    fold.open = true;
-    fold.addEventListener("toggle", () => dispatchEvent(new Event("resize")));
-    figcaption.append(fold);
-  }
-
   // A press uncovers what a class is asked first.
   function cover(figure) {
     const button = make("button", { type: "button", className: "cover md-button" }, uncover);
@@ -95,7 +87,6 @@
         ? make("h1", {}, ...read(heading).childNodes)
         : make("h2", {}, ...read(heading).childNodes);
     for (const part of parts) {
-      for (const one of part.querySelectorAll("figcaption")) foldCaption(one);
       for (const one of part.querySelectorAll(COVERED)) cover(one.parentNode);
     }
     return make("section", { className: `slide slide-${kind}` }, head, ...parts);
@@ -104,6 +95,7 @@
   const buttons = [
     [before, "←", () => show(at - 1)],
     [after, "→", () => step(at + 1)],
+    [caption, "≡", showCaptions],
     [
       full,
       "⤢",
@@ -135,6 +127,13 @@
     dispatchEvent(new Event("resize")); // what draws itself to its width
   }
 
+  // Captions take room from their figures, so they stand there when they are asked for.
+  function showCaptions({ currentTarget }) {
+    const isShown = deck.classList.toggle("captioned");
+    currentTarget.ariaPressed = String(isShown);
+    fit(slides[at]);
+  }
+
   // The next step uncovers first.
   function step(wanted) {
     const covering = wanted === at + 1 && slides[at].querySelector(".cover");
@@ -142,18 +141,8 @@
     else show(wanted);
   }
 
-  // A figure becomes as large as the slide allows; beside a caption that makes it small, it is closed.
-  function fit(slide) {
-    const isSmall = scale(slide) < 1;
-    if (isSmall && !("fitted" in slide.dataset)) {
-      for (const one of slide.querySelectorAll("figcaption > details")) one.open = false;
-      scale(slide);
-    }
-    slide.dataset.fitted = "";
-  }
-
   // The largest zoom with which the parts of a slide are not too high; only figures grow.
-  function scale(slide) {
+  function fit(slide) {
     const [, ...parts] = slide.children;
     const isTooHigh = (zoom) => {
       for (const part of parts) part.style.zoom = zoom;
@@ -162,7 +151,6 @@
     isTooHigh(1);
     let zoom = slide.matches(".slide-output") ? Math.max(1, parts[0].clientWidth / NARROWEST) : 1;
     while (isTooHigh(zoom) && zoom > 0.4) zoom -= 0.05;
-    return zoom;
   }
 
   function leave() {
@@ -191,9 +179,8 @@
     step(wanted);
   });
   addEventListener("resize", () => fit(slides[at]));
-  addEventListener("beforeprint", () => {
-    for (const one of deck.querySelectorAll("figcaption > details")) one.open = true;
-  });
+  const watch = new ResizeObserver(() => fit(slides[at])); // a figure that begins later may grow
+  for (const slide of slides) watch.observe(slide);
   document.body.prepend(deck);
   document.documentElement.dataset.slides = "";
   const asked = address.searchParams.get("slides");

@@ -115,7 +115,7 @@ def _link_uses(place: str, chapters: Chapters) -> str:
     """Links to the slide of a part and to its frame, or to a sheet with one exercise."""
     slug, _, name = place.partition("#")
     uses = USES.get(f"{name.partition('-')[0]}-", {})
-    page = f"../{'' if slug == HOME else f'{slug}/'}index.html"
+    page = f"../{Addresses.find_place(slug)}index.html"
     words = chapters.locale["site"]["teaching"]
     links = (f'<a href="{page}?{query}{name}">{words[use]}</a>' for use, query in uses.items())
     return "".join(f" · <small>{link}</small>" for link in links)

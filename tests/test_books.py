@@ -43,7 +43,7 @@ def read(tmp_path: Path) -> Chapter:
     """The chapter of PAGE; every link leads to where it says."""
     path = tmp_path / "index.html"
     path.write_text(PAGE, encoding="utf-8")
-    return read_chapter(path, "one", lambda href: "" if "glossary" in href else href, WORDS)
+    return read_chapter(path, "one", 7, lambda href: "" if "glossary" in href else href, WORDS)
 
 
 WORDS = {"answer": "Answer", "answers": "Answers", "summary": "What is left out."}
@@ -63,6 +63,8 @@ def test_a_page_becomes_a_chapter_without_its_answers(tmp_path: Path) -> None:
         "answers.xhtml#one-exercise-a",
     ]
     assert chapter.sections == [("deep", "Deep")]
+    assert chapter.title == "7 One"
+    assert "".join(chapter.body.find(f"{X}h1").itertext()).split() == ["7", "One"]
 
 
 def test_formulas_and_drawings_are_what_a_book_can_show(tmp_path: Path) -> None:
@@ -116,6 +118,9 @@ def test_a_book_holds_the_chapters_and_at_its_end_their_answers(
         whole = " ".join("".join(chapter.itertext()).split())
         plain = [one for one in texts if re.fullmatch(r"[\w ,.]{60,}", one)]
         assert all(one in whole for one in plain)
+        number = SETTINGS.navigation.chapters[slug]
+        (entry,) = book["nav.xhtml"].xpath(f"//x:a[@href='{slug}.xhtml']/text()", namespaces=NAMES)
+        assert entry.split()[0] == str(number)
     answers = book["answers.xhtml"].xpath("//x:body/x:section/@id", namespaces=NAMES)
     assert Counter(answers) == wanted
 

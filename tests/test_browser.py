@@ -1269,6 +1269,8 @@ def test_exercises_are_printed_alone(lang: str, visit: Visit) -> None:
     assert {*shown} - {*exercises} <= {"softmax", "exercises", "hints-last", "p"}
     assert {"softmax", "exercises", "hints-last"} <= {*shown}
     assert not tab.locator(".exercise > details.answer .inside").locator("visible=true").count()
+    tab.goto(f"{tab.url}&only={exercises[2]}")
+    assert tab.locator(".exercise").count() == tab.locator(f"#{exercises[2]}").count() == 1
 
 
 @needs_browser
@@ -1285,6 +1287,10 @@ def test_a_citation_is_copied_with_its_address(lang: str, visit: Visit) -> None:
         assert address.startswith("http")
         assert copied.endswith(address)
         assert copied.startswith(line.text_content().strip()[:40])
+    tab = visit(make_path("en", "softmax"))
+    entry = tab.locator(".cite-page code").text_content()
+    assert re.search(r"^  url = \{http.*/softmax/\},$", entry, re.M)
+    assert re.search(r",\n  urldate = \{20\d\d-[01]\d-[0-3]\d\},\n\}$", entry)
 
 
 @needs_browser
@@ -1302,6 +1308,7 @@ def test_a_part_of_a_page_stands_alone_in_a_frame(lang: str, visit: Visit) -> No
     })""")
     assert heights[0] == "lti.frameResize"
     assert 50 < heights[1] < 700
+    assert "1,024" in tab.locator("main.embed .premise").inner_text()
     credit = tab.locator("main.embed > .credit")
     assert credit.evaluate("one => getComputedStyle(one).filter") == "none"
     tab.locator("main.embed label").first.click()

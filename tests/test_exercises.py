@@ -12,6 +12,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, fromstring, tostring
 
 import pytest
+from markdown.util import HTML_PLACEHOLDER
 
 from attention_docs.site.render.asks import lay_out_asks
 from tests.conftest import BUILT, needs_browser
@@ -64,6 +65,7 @@ LIST = """<div><div id="e"><p>Task.</p><details class="answer" /><div class="ask
 <li><span class="value" id="v-2">2.0</span> — upside down</li></ul></li>
 <li>Which?<ul><li>[ ] a — no</li><li>[x] b</li><li>[ ] c</li></ul></li></ul></div></div></div>"""
 WORDS = {"judge": "Check", "digits": " (3)", "about_proof": {"choose": "Choose.", "compute": ""}}
+WORDS |= {"rows": " (;)", "write_here": "Edit."}
 
 
 def lay_out(root: Element, slug: str = "page") -> list[str]:
@@ -136,9 +138,25 @@ def test_the_verdict_on_a_function_stands_before_hints_and_answer() -> None:
     assert not lay_out(root)
     (exercise,) = root
     assert [one.get("class") or one.tag for one in exercise] == [
-        *("p", "block", "block", "hint", "answer")
+        *("p", "write-here", "block", "block", "hint", "answer")
     ]
-    assert exercise[2].text == "checks"
+    assert exercise[3].text == "checks"
+
+
+def test_the_page_says_before_the_code_how_to_change_it() -> None:
+    """The task may have several paragraphs; a paragraph of a mark alone stands for a block."""
+    mark = HTML_PLACEHOLDER % "3"
+    written = '<div><div data-kind="write"><p/><p>Task.</p><p>More.</p><p>@</p></div></div>'
+    root = fromstring(written)
+    root[0][-1].text = mark
+    assert not lay_out(root)
+    assert [one.text for one in root[0]] == [None, "Task.", "More.", "Edit.", mark]
+
+
+def test_the_label_of_a_table_says_how_rows_are_written() -> None:
+    root = fromstring(LIST)
+    lay_out_asks(root, WORDS, "page", lambda name: (f"exact-{name}", "[[1, 2], [0, 5]]"))
+    assert [one.text for one in root.iterfind(".//label/small")] == [" (;)"]
 
 
 # --- in the browser

@@ -307,14 +307,16 @@ WORDS = {"commit": "I guess", "answer": "Answer"}
 def test_a_guess_becomes_a_choice_with_a_folded_reason() -> None:
     root = fromstring(GUESS)
     assert not [*lay_out_guesses(root, WORDS, "page")]
-    question, form, fold = root[0]
+    premise, question, form, fold = root[0]
     assert (question.get("id"), form[0].get("aria-labelledby")) == ("g-question", "g-question")
     assert [one.get("value") for one in form.iter("input")].count("wrong") == 2
     assert form.find("button").text == "I guess"  # type: ignore[union-attr]
     right, why = fold[1]
     assert tostring(right, encoding="unicode") == '<p class="right">up, <em>of course</em></p>'
     assert why.text == "It grows."
-    assert "It starts" not in tostring(root, encoding="unicode")  # the page has said it before
+    assert premise.attrib == {"class": "premise", "hidden": ""}  # the page has said it before
+    assert premise[0].text == "It starts at 1."
+    assert "It starts" not in tostring(form, encoding="unicode")
     assert "data-premise" not in tostring(root, encoding="unicode")
 
 

@@ -342,6 +342,57 @@ def test_a_notebook_without_answers_judges(slug: str, site: Path) -> None:
     assert "✓" in last
 
 
+BY_HAND = {
+    "eight-steps": """def your_attention(Q, K, V):
+    rows = np.array([[np.exp(sum(a * b for a, b in zip(q, k))) for k in K] for q in Q])
+    return rows @ V / rows.sum(axis=1, keepdims=True)""",
+    "softmax": """def your_softmax(scores):
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)""",
+    "masking": """def your_mask(n):
+    return np.array([[key <= query for key in range(n)] for query in range(n)])""",
+    "multi-head": """def your_heads(x, h):
+    width = len(x[0]) // h
+    return np.array([[row[i * width : (i + 1) * width] for row in x] for i in range(h)])""",
+}
+"""The functions of the lab, written here."""
+
+
+@pytest.mark.parametrize("lang", BUILT)
+def test_the_lab_is_one_notebook_that_judges(lang: str, site: Path) -> None:
+    """It runs from top to bottom; each judge sees what is not written yet, and what is right."""
+    document = read_notebook(site, lang, "lab")
+    assert len({cell["id"] for cell in document["cells"]}) == len(document["cells"])
+    codes = {cell["id"]: find_code(cell) for cell in code_cells(document)}
+    starts = [name.removesuffix("-code-writing") for name in codes if name.endswith("-writing")]
+    assert starts == [*BY_HAND]
+    solved = {f"{slug}-code-writing": code for slug, code in BY_HAND.items()}
+    for cells, sign in ((codes, "✗"), (codes | solved, "✓")):
+        run = subprocess.run(
+            [sys.executable, "-c", KERNEL, "en"],
+            input=json.dumps([show_last(code) for code in cells.values()]),
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert run.returncode == 0, run.stderr
+        printed = dict(zip(cells, (text for text, _ in json.loads(run.stdout)), strict=True))
+        verdicts = [printed[f"{slug}-code-writing-checks"] for slug in BY_HAND]
+        assert all(sign in one for one in verdicts), verdicts
+    prose = read_prose(document)
+    assert prose.index(BY_HAND_HINTS[lang]) > prose.rindex("your_heads")
+
+
+BY_HAND_HINTS = {"en": "## Hints", "zh": "## 提示", "zh-hant": "## 提示"}
+
+
+def show_last(code: str) -> str:
+    """Code that prints what its last line gives, if that is the call of a judge."""
+    last = code.rstrip().rpartition("\n")[2]
+    return f"{code}\nprint(repr({last}))" if last.startswith("judge(") else code
+
+
 def find_needed(codes: list[str], *last: str) -> list[str]:
     """The cells that others need, in their order, however far that goes."""
     wanted = {name for code in last for name in list_names(code, *TAKES)}

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import needs_browser
+from tests.conftest import ROOT, needs_browser
 from tests.test_browser import SETTINGS, Visit, make_path
 
 LARGEST = 25
+Soup = Callable[[str, str], Any]
 CHAPTERS = sorted(SETTINGS.navigation.chapters)
 
 
@@ -26,11 +30,12 @@ def read_slides(tab: Any) -> list[str]:
 
 @needs_browser
 @pytest.mark.parametrize("path", [*(("en", one) for one in CHAPTERS), ("zh", "eight-steps")])
-def test_each_chapter_has_slides(path: tuple[str, str], visit: Visit) -> None:
+def test_each_chapter_has_slides(path: tuple[str, str], visit: Visit, soup: Soup) -> None:
     tab = visit(f"{make_path(*path)}?slides")
     tab.locator(".slides > .shown").wait_for()
     kinds = read_slides(tab)
-    assert 3 <= len(kinds) <= LARGEST
+    folded = len(soup(*path).article.select("details .result"))
+    assert 3 <= len(kinds) <= LARGEST + folded
     assert kinds[0] == "title"
     assert kinds[-1] == "cite"
     heights = []
@@ -43,12 +48,71 @@ def test_each_chapter_has_slides(path: tuple[str, str], visit: Visit) -> None:
     assert sum(one > 901 for one in heights) <= 1
 
 
+def list_planned() -> dict[str, list[str]]:
+    """The figures, guesses and results that the plans name, by page."""
+    found = defaultdict[str, list[str]](list)
+    entries = tomllib.loads((ROOT / "docs/teaching.toml").read_text("utf-8"))["entry"]
+    for place in (place for one in entries if "plan" in one for place in one["show"]):
+        slug, _, name = place.partition("#")
+        if re.match("(out|guess|result)-", name):
+            found[slug].append(name)
+    return found
+
+
+PLANNED = list_planned()
+
+
 @needs_browser
-def test_a_film_is_shown_scene_by_scene(visit: Visit) -> None:
-    tab = visit(f"{make_path('en', 'eight-steps')}?slides")
-    tab.locator(".slides > .shown").wait_for()
-    for shown in ("guess-smallest", "out-stepper"):
-        assert tab.locator(f".slides > .slide #{shown}").count() == 1
+@pytest.mark.parametrize("slug", PLANNED)
+def test_what_a_plan_names_is_on_a_slide(slug: str, visit: Visit, address: str) -> None:
+    """In a room nobody reads letters of less than eleven pixels; a guess says what it stands on."""
+    tab = visit()
+    tab.set_viewport_size({"width": 1280, "height": 720})
+    for name in PLANNED[slug]:
+        tab.goto(f"{address}{make_path('en', slug)}?slides={name}")
+        shown = tab.locator(".slides > .shown")
+        assert shown.locator(f"#{name}").count() == 1
+        assert shown.evaluate("one => one.scrollHeight") <= 721
+        if name.startswith("guess-"):
+            assert shown.locator(".premise").is_visible()
+        sizes = shown.evaluate(SIZES)
+        assert not sizes or min(sizes) >= 11, name
+
+
+SIZES = """slide => [...slide.querySelectorAll("svg text, td, th")]
+  .filter((one) => one.checkVisibility({ visibilityProperty: true }) && one.textContent.trim())
+  .map((one) => one.ownerSVGElement
+    ? parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a
+    : parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom)"""
+
+
+@needs_browser
+def test_the_opening_waits_until_the_class_has_answered(visit: Visit) -> None:
+    """The words stand there; weights and verdict come with a press, or with the next key."""
+    tab = visit(f"{make_path('en', 'index')}?slides=out-map")
+    shown = tab.locator(".slides > .shown")
+    verdict = shown.locator("svg .verdict >> visible=true")
+    assert shown.locator("svg .word >> visible=true").count() == 4
+    assert verdict.count() == shown.locator("svg .arc >> visible=true").count() == 0
+    number = tab.locator(".slides-bar [role=status]").inner_text()
+    tab.keyboard.press("PageDown")
+    assert verdict.count() == 1
+    assert shown.locator("svg .arc >> visible=true").count() == 4
+    assert tab.locator(".slides-bar [role=status]").inner_text() == number
+    tab.keyboard.press("PageDown")
+    assert tab.locator(".slides-bar [role=status]").inner_text() != number
+
+
+@needs_browser
+def test_results_in_folds_come_last(visit: Visit) -> None:
+    tab = visit(make_path("en", "softmax"))
+    folded = tab.locator("article details .result").evaluate_all("all => all.map((one) => one.id)")
+    assert len(folded) > 2
+    tab.goto(f"{tab.url}?slides")
+    results = ".slides > .slide-result .result"
+    shown = tab.locator(results).evaluate_all("all => all.map((one) => one.id)")
+    assert shown[-len(folded) :] == folded
+    assert tab.locator(results).count() == tab.locator(".slides .result").count()
 
 
 @needs_browser

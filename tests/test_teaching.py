@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +53,28 @@ def test_plans_show_all_of_their_steps(lang: str, site: Path) -> None:
         assert len(rows) == len(steps) >= 4
         for row, step in zip(rows, steps, strict=True):
             _, show, do, listen = row.findall("td")
-            ends = [link.get("href").partition("#")[2] for link in show.iter("a")]
+            links = [link.get("href") for link in show.iter("a")]
+            ends = [one.partition("#")[2] for one in links if "?" not in one]
             assert ends == [place.partition("#")[2] for place in step["show"]]
+            assert [one for one in links if "?" in one] == [*list_uses(step["show"])]
             assert len(do.text_content()) > 5
             assert len(listen.findall("a")) == len(step["listen"]) >= 1
     minutes = [int(row[0].text_content()) for row in list_rows(article, "lecture")]
     assert sum(minutes) == 90
+
+
+def list_uses(places: list[str]) -> Iterator[str]:
+    """The addresses of slides, frames and sheets beside what a plan shows."""
+    for place in places:
+        slug, _, name = place.partition("#")
+        page = "../index.html" if slug == "index" else f"../{slug}/index.html"
+        kind = name.partition("-")[0]
+        if kind == "exercise":
+            yield f"{page}?print=exercises&only={name}"
+        if kind in ("out", "guess", "result"):
+            yield f"{page}?slides={name}"
+        if kind in ("out", "guess"):
+            yield f"{page}?embed={name}"
 
 
 @pytest.mark.parametrize("lang", BUILT)
@@ -88,8 +104,13 @@ def test_every_chapter_has_a_fold_with_its_exercises(lang: str, site: Path) -> N
         if lang == SOURCES[lang]:
             assert all(one in re.sub(r"\W", "", fold.text_content()) for one in cards)
         bank = site / "banks" / lang / f"{slug}.xml"
-        questions = lxml.etree.parse(bank).xpath("//question[@type != 'category']")
-        assert re.search(rf"[(（]{len(questions)}\b", fold.text_content())
+        tree = lxml.etree.parse(bank)
+        kinds = tree.xpath("//question[@type != 'category']/@type")
+        read = kinds.count("essay")
+        varied = sum("-variant-" in one for one in tree.xpath("//idnumber/text()"))
+        (link,) = [one for one in fold.iter("a") if one.get("href").endswith(f"/{slug}.xml")]
+        counted = [int(one) for one in re.findall(r"\d+", link.text_content())]
+        assert counted == [len(kinds) - read - varied, read, varied]
 
 
 def read_boxes(source: str) -> list[dict[str, int]]:

@@ -98,6 +98,16 @@ function makeButtonsOfLabels() {
   });
 }
 
+// The address of a page and the day on which it is read belong to its entry for BibTeX.
+function completeEntry() {
+  const code = document.querySelector(".cite-page code");
+  if (!code || isFile) return;
+  const day = new Date().toISOString().slice(0, 10);
+  const address = document.querySelector(".cite-page .cite > a").href;
+  const url = /^ {2}url =/m.test(code.textContent) ? "" : `  url = {${address}},\n`;
+  code.textContent = code.textContent.replace(/}$/, `${url}  urldate = {${day}},\n}`);
+}
+
 // Code can be copied. The theme's script does the copying; where it sets the buttons too, between
 // one measurement and the next, the page is laid out anew for each of them.
 function addCopyButtons() {
@@ -214,11 +224,14 @@ function offerLivePage() {
   if (last) last.before(scratch);
 }
 
-// The links "print with answers" and "print the exercises alone".
+// The links "print with answers" and "print the exercises alone"; "&only=" names some of these.
 function printAsAsked() {
-  const kind = new URLSearchParams(location.search).get("print");
+  const asked = new URLSearchParams(location.search);
+  const kind = asked.get("print");
   if (kind !== "answers" && kind !== "exercises") return;
   document.documentElement.dataset.print = kind;
+  const only = asked.get("only")?.split(",");
+  if (only) for (const one of all(".exercise")) if (!only.includes(one.id)) one.remove();
   addEventListener("load", () => print());
 }
 
@@ -659,6 +672,7 @@ loadSearchWhenNeeded();
 markWhatWasFound();
 setShortcuts();
 makeButtonsOfLabels();
+completeEntry();
 addCopyButtons();
 addCiteButtons();
 if (live) {

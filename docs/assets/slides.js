@@ -1,13 +1,15 @@
-/* "?slides": the page as slides, made of its own figures, guesses, derivations and results. They are
-   the very parts of the page, so that what can be taken in hand still can. A classic script, since
-   from a disk no module comes: see site.js. */
+/* "?slides", "?slides=3" or "?slides=out-control": the page as slides, made of its own figures, guesses, derivations and results, and last
+   of the results in its folds. They are the very parts of the page, so that what can be taken in hand
+   still can. A classic script, since from a disk no module comes: see site.js. */
 "use strict";
 
 (() => {
-  const LARGEST = 25; // slides
+  const LARGEST = 25; // slides, without those of folded results
   const KINDS = ["guess", "result", "output", "derivation"];
   const article = document.querySelector("article");
-  const [before, after, full, close] = document
+  const NARROWEST = 700; // pixels in which a figure still has the form that it has on a wide page
+  const COVERED = ".sentence-dial"; // it answers what its page asks, and no guess stands before it
+  const [before, after, full, close, uncover, caption] = document
     .querySelector("a[data-slides]")
     .dataset.slides.split("|");
   const address = new URL(location.href);
@@ -49,18 +51,34 @@
         kind === "list" && lead?.tagName === "P" && /[:：]$/.test(lead.textContent.trim());
       found.push({ heading, parts: belongs ? [lead, part] : [part], kind });
     }
+    const spare = ["derivation", "output"]; // what is left out first, from the end
+    for (const kind of spare) {
+      for (let place = found.length - 1; place > 0 && found.length >= LARGEST; place--) {
+        if (found[place].kind === kind) found.splice(place, 1);
+      }
+    }
+    for (const part of article.querySelectorAll("details .result"))
+      found.push({ heading: findHeading(part), parts: [part], kind: "result" });
     const cited = article.querySelector(".cite-page");
     if (cited) {
       cited.open = true;
       found.push({ heading: title, parts: [cited], kind: "cite" });
     }
-    const spare = ["derivation", "output"]; // what is left out first, from the end
-    for (const kind of spare) {
-      for (let place = found.length - 1; place > 0 && found.length > LARGEST; place--) {
-        if (found[place].kind === kind) found.splice(place, 1);
-      }
-    }
     return found;
+  }
+
+  // The last heading before a part.
+  function findHeading(part) {
+    return [...article.querySelectorAll("h1, h2, h3")].findLast(
+      (one) => one.compareDocumentPosition(part) & Node.DOCUMENT_POSITION_FOLLOWING,
+    );
+  }
+
+  // A press uncovers what a class is asked first.
+  function cover(figure) {
+    const button = make("button", { type: "button", className: "cover md-button" }, uncover);
+    button.addEventListener("click", () => button.remove());
+    figure.append(button);
   }
 
   const slides = collect().map(({ heading, parts, kind }) => {
@@ -68,12 +86,16 @@
       kind === "title"
         ? make("h1", {}, ...read(heading).childNodes)
         : make("h2", {}, ...read(heading).childNodes);
+    for (const part of parts) {
+      for (const one of part.querySelectorAll(COVERED)) cover(one.parentNode);
+    }
     return make("section", { className: `slide slide-${kind}` }, head, ...parts);
   });
   const count = make("span", { role: "status" });
   const buttons = [
     [before, "←", () => show(at - 1)],
-    [after, "→", () => show(at + 1)],
+    [after, "→", () => step(at + 1)],
+    [caption, "≡", showCaptions],
     [
       full,
       "⤢",
@@ -105,14 +127,30 @@
     dispatchEvent(new Event("resize")); // what draws itself to its width
   }
 
-  // What is too high for the slide becomes smaller.
+  // Captions take room from their figures, so they stand there when they are asked for.
+  function showCaptions({ currentTarget }) {
+    const isShown = deck.classList.toggle("captioned");
+    currentTarget.ariaPressed = String(isShown);
+    fit(slides[at]);
+  }
+
+  // The next step uncovers first.
+  function step(wanted) {
+    const covering = wanted === at + 1 && slides[at].querySelector(".cover");
+    if (covering) covering.click();
+    else show(wanted);
+  }
+
+  // The largest zoom with which the parts of a slide are not too high; only figures grow.
   function fit(slide) {
     const [, ...parts] = slide.children;
-    let zoom = 1;
-    do {
+    const isTooHigh = (zoom) => {
       for (const part of parts) part.style.zoom = zoom;
-      zoom -= 0.05;
-    } while (zoom > 0.4 && slide.scrollHeight > innerHeight + 1);
+      return slide.scrollHeight > innerHeight + 1;
+    };
+    isTooHigh(1);
+    let zoom = slide.matches(".slide-output") ? Math.max(1, parts[0].clientWidth / NARROWEST) : 1;
+    while (isTooHigh(zoom) && zoom > 0.4) zoom -= 0.05;
   }
 
   function leave() {
@@ -138,10 +176,16 @@
     const wanted = { Home: 0, End: slides.length - 1 }[event.key] ?? at + MOVES[event.key];
     if (Number.isNaN(wanted)) return;
     event.preventDefault();
-    show(wanted);
+    step(wanted);
   });
   addEventListener("resize", () => fit(slides[at]));
+  const watch = new ResizeObserver(() => fit(slides[at])); // a figure that begins later may grow
+  for (const slide of slides) watch.observe(slide);
   document.body.prepend(deck);
   document.documentElement.dataset.slides = "";
-  show(Number(address.searchParams.get("slides")) - 1 || 0);
+  const asked = address.searchParams.get("slides");
+  const named = slides.findIndex((one) =>
+    [...one.querySelectorAll("[id]")].some(({ id }) => id === asked),
+  );
+  show(named < 0 ? Number(asked) - 1 || 0 : named);
 })();

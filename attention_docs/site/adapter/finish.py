@@ -25,9 +25,12 @@ from attention_docs.site.publish import (
     wheel,
 )
 from attention_docs.site.publish import live as live_pages
+from attention_docs.site.publish.notebook import make_lab
+from attention_docs.site.publish.staging import write_text
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.render.assembled_page import FILES
 from attention_docs.site.render.cite import read_citation
+from attention_docs.site.render.teaching import LAB, find_lab
 
 
 def finish_build(state: BuildState, config: MkDocsConfig) -> None:
@@ -52,6 +55,7 @@ def finish_build(state: BuildState, config: MkDocsConfig) -> None:
         moodle.write_whole_bank(stage, own)
         qti.write_package(stage, own)
         home = build.published[build.pages[lang][HOME].path]
+        _write_lab(build, lang, stage)
         discovery.write_files(stage, home, build.catalogue, build.chapters[lang])
         anki.write_deck(stage / folder, build.chapters[lang], base and f"{base}{folder}")
     styles.write_styles(stage, Path(config.docs_dir), state.tools.sheets)
@@ -70,6 +74,19 @@ def finish_build(state: BuildState, config: MkDocsConfig) -> None:
     _report_partial_languages(state)
     config.site_dir = str(state.place.target)
     _tidy_caches(state)
+
+
+def _write_lab(build: Build, lang: str, stage: Path) -> None:
+    """The exercises that the lab of a plan names, as a notebook."""
+    names = find_lab(build.chapters[lang])
+    pages = [build.pages[lang][slug] for slug, _ in names]
+    exercises = [
+        (build.assemble(page), build.published[page.path], name)
+        for page, (_, name) in zip(pages, names, strict=True)
+    ]
+    if exercises:
+        text = make_lab(exercises, build.catalogue)
+        write_text(stage / LAB.format(lang=lang), text)
 
 
 def _report_partial_languages(state: BuildState) -> None:

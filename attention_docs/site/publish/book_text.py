@@ -25,8 +25,9 @@ ANSWERS = "answers.xhtml"
 TAGS = {"output", "script", "button", "input", "wbr", "progress", "textarea", "select"}
 CLASSES = {"headerlink", "unprinted", "stepper-bar", "takeaway", "tools", "live-place", "filter"}
 CLASSES |= {"you-are-here", "checks", "about-proof", "why", "trap", "rail", "cite-page", "next"}
-CLASSES |= {"md-content__button", "stepper-range", "stage wide", "handle", "opening"}
+CLASSES |= {"md-content__button", "stepper-range", "stage wide", "handle", "opening", "write-here"}
 """What a book does not need, or cannot use."""
+VERDICT = "out-writing-checks"  # on code that the reader has not written yet
 PLAIN = {"class", "id", "lang", "src", "alt", "scope", "colspan", "rowspan", "start"}
 OF_MATH = re.compile(r"intent|arg|data-.*|class|style|tabindex|href|title|aria-.*|role")
 OF_DRAWING = re.compile(r"data-.*|class|style|tabindex|xmlns|aria-.*|role|hidden")
@@ -53,8 +54,10 @@ class Chapter:
     answers: list[Any]
 
 
-def read_chapter(path: Path, slug: str, find: Find, words: Mapping[str, str]) -> Chapter:
-    """The chapter that a built page holds."""
+def read_chapter(
+    path: Path, slug: str, number: int, find: Find, words: Mapping[str, str]
+) -> Chapter:
+    """The chapter that a built page holds, with its number in its title."""
     tree = lxml.html.document_fromstring(resolve_colours(path.read_text(encoding="utf-8")))
     article = tree.find(".//article")
     for form in list(article.iter("form")):
@@ -65,7 +68,9 @@ def read_chapter(path: Path, slug: str, find: Find, words: Mapping[str, str]) ->
     answers = [*_take_answers(article, slug, words)]
     for part in (article, *answers):
         _open_folds(part)
-    title = _read_text(article.find(".//h1"))
+    head = article.find(".//h1")
+    head.text = f"{number} {(head.text or '').lstrip()}"
+    title = _read_text(head)
     sections = [(one.get("id"), _read_text(one)) for one in article.iter("h2") if one.get("id")]
     article.tag = "section"
     body, *kept = (_convert(one, find) for one in (article, *answers))
@@ -76,8 +81,9 @@ def _is_left_out(element: Any) -> bool:
     names = element.get("class", "")
     is_hidden = element.get("hidden") is not None
     is_empty = element.tag == "path" and not element.get("d")  # a script draws it
+    is_verdict = element.get("id") == VERDICT
     is_for_scripts = element.tag in TAGS or bool(CLASSES & {names, *names.split()})
-    return is_hidden or is_empty or is_for_scripts
+    return is_hidden or is_empty or is_verdict or is_for_scripts
 
 
 def _read_text(element: Any) -> str:

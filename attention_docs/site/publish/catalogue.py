@@ -15,6 +15,7 @@ from attention_docs.site.run.imports import Modules
 
 MARKDOWN = "index.html.md"  # the name that llmstxt.org gives to the copy of a page at ".../"
 ZIP = "attention-docs.zip"
+SLIDE_WORDS = ("before", "after", "full", "close", "uncover", "caption")
 GAP = ' <span aria-hidden="true">·</span> '
 
 
@@ -107,7 +108,7 @@ class PublishedPage:
             links.append(f'<a href="?print=answers">{locale["paper"]}</a>')
             links.append(f'<a href="?print=exercises">{locale["sheet"]}</a>')
         if self.own_listing:  # slides.js reads what its buttons are called
-            names = [locale[f"slide_{one}"] for one in ("before", "after", "full", "close")]
+            names = [locale[f"slide_{one}"] for one in SLIDE_WORDS]
             shown = locale["slides"]
             links.append(f'<a href="?slides" data-slides="{"|".join(names)}">{shown}</a>')
         return f'<p class="takeaway"><small>{locale["take"]}{GAP.join(links)}</small></p>'

@@ -93,11 +93,16 @@ svg { height: auto; }
 
 @dataclass(frozen=True)
 class Book:
-    """A part in a language: what is printed on it, and its pages in their order."""
+    """A part in a language: what is printed on it, and its pages in their order.
+
+    Attributes:
+        first: the number of its first chapter.
+    """
 
     id: str
     title: str
     lang: str
+    first: int
     pages: Sequence[PublishedPage]
     words: Mapping[str, str]
 
@@ -114,7 +119,8 @@ def write_books(
     code = Modules(Path(__file__).parents[3]).hash_needed([MODULE])
     for book in books:
         texts = [(built / one.url / "index.html").read_text("utf-8") for one in book.pages]
-        key = make_key("book", code, base, str(citation), book.title, *book.words.values(), *texts)
+        named = (base, str(citation), book.title, str(book.first))
+        key = make_key("book", code, *named, *book.words.values(), *texts)
         kept = store.folder / "book" / f"{key}.epub"
         store.used.add(key)
         if not kept.is_file():
@@ -133,10 +139,11 @@ def pack_book(built: Path, book: Book, citation: Citation | None, base: str, tar
         read_chapter(
             built / one.url / "index.html",
             one.page.slug,
+            number,
             partial(_find_target, slugs, one.url, base),
             book.words,
         )
-        for one in book.pages
+        for number, one in enumerate(book.pages, start=book.first)
     ]
     _relink(chapters)
     files = {f"{one.slug}.xhtml": _write_page(book, one.title, [one.body]) for one in chapters}
@@ -245,9 +252,10 @@ def list_books(
     pages: Sequence[PublishedPage], titles: Mapping[str, str], tag: str
 ) -> Iterator[Book]:
     """The books of a language, from its pages in the order of reading."""
-    for name in dict.fromkeys(one.book for one in pages if one.book):
+    names = [one.book for one in pages if one.book]
+    for name in dict.fromkeys(names):
         own = [one for one in pages if one.book == name]
         locale = own[0].locale["site"]
         part = posixpath.basename(name).removesuffix(".epub")
         title = f"{own[0].site_name}{locale['marks']['colon']}{titles[part]}"
-        yield Book(part, title, tag, own, locale["book"])
+        yield Book(part, title, tag, names.index(name) + 1, own, locale["book"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from attention_docs.colours import resolve_colours
@@ -9,8 +11,9 @@ from attention_docs.site.publish.catalogue import Catalogue, PublishedPage
 from attention_docs.site.publish.markdown import expand_lines, format_fence, split_parts
 from attention_docs.site.publish.wheel import name_wheel
 from attention_docs.site.publish.without_answers import hide_answers, pack_answers
-from attention_docs.site.read.pieces import Block
+from attention_docs.site.read.pieces import Block, Heading
 from attention_docs.site.render.assembled_page import AssembledPage
+from attention_docs.site.run.dependencies import find_all_uses, find_block_uses
 
 HIDDEN = {"jupyter": {"source_hidden": True}}
 
@@ -23,28 +26,92 @@ def make_notebook(
     answers: bool = True,
 ) -> str:
     """The page as a notebook (nbformat 4.5), with the answers of its exercises or without."""
-    import nbformat  # takes long to load, and few builds make a notebook anew
+    page, locale = assembled.page, assembled.locale["site"]["copies"]
+    title = page.title
+    if catalogue.site_url:
+        title = f"[{title}]({catalogue.site_url}{published.url})"
+    about = locale["runs"].format(title=title, site=published.site_name)
+    packed = {} if answers else pack_answers(page, assembled.locale)
+    lines = expand_lines(assembled) if answers else hide_answers(assembled)
+    parts = _split(lines, assembled, published, catalogue)
+    cells = _make_cells(assembled, parts, packed)
+    return _write([_describe_notebook(about, [page.code], assembled, catalogue), *cells])
 
+
+def make_lab(
+    exercises: Sequence[tuple[AssembledPage, PublishedPage, str]], catalogue: Catalogue
+) -> str:
+    """Exercises of several pages, by their ids, as one notebook without answers.
+
+    Before each stands, folded, the code of its page that it needs; all hints stand at the end.
+    """
+    first, published, _ = exercises[0]
+    about = first.locale["site"]["copies"]["lab"].format(site=published.site_name)
+    codes = [assembled.page.code for assembled, _, _ in exercises]
+    cells = [_describe_notebook(about, codes, first, catalogue)]
+    last: list[dict[str, Any]] = []
+    for assembled, of_page, name in exercises:
+        lines = [*hide_answers(assembled, only=name)]
+        end = next((n for n, (_, one) in enumerate(lines) if isinstance(one, Heading)), len(lines))
+        parts = _split(lines[:end], assembled, of_page, catalogue)
+        slug, inside = assembled.page.slug, [one.id for one in parts if isinstance(one, Block)]
+        cells += _make_needed_cells(assembled, inside)
+        cells += _make_cells(assembled, parts, pack_answers(assembled.page, assembled.locale), slug)
+        hints = _split(lines[end:][bool(last) :], assembled, of_page, catalogue)
+        last += _make_cells(assembled, hints, {}, f"{slug}-hints")
+    return _write([*cells, *last])
+
+
+def _make_needed_cells(assembled: AssembledPage, inside: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The code that some blocks of a page need, folded and without what it gives."""
+    page = assembled.page
+    uses = find_block_uses([one.code for one in page.blocks])
+    asked = [n for n, block in enumerate(page.blocks) if block.id in inside]
+    needed = [page.blocks[n] for n in sorted(find_all_uses(uses, asked))]
+    for cell in _make_cells(assembled, needed, {}, page.slug):
+        yield cell | {"metadata": HIDDEN, "outputs": []}
+
+
+def _split(
+    lines: Iterable[tuple[str, object]],
+    assembled: AssembledPage,
+    published: PublishedPage,
+    catalogue: Catalogue,
+) -> list[str | Block]:
+    """Lines of a page as text with links that lead out of a notebook, and blocks."""
     base = catalogue.site_url
     link = catalogue.make_linker(
         f"notebooks/{assembled.page.text_lang}/",
         lambda one: one.url if base else one.notebook or f"{one.url}index.html",
         base,
     )
-    cells = [_make_text_cell("about", _describe_notebook(assembled, published, catalogue))]
-    packed = {} if answers else pack_answers(assembled.page, assembled.locale)
-    lines = expand_lines(assembled) if answers else hide_answers(assembled)
-    count = 0
-    parts = split_parts(lines, assembled, published, catalogue.root, link)
+    return split_parts(lines, assembled, published, catalogue.root, link)
+
+
+def _make_cells(
+    assembled: AssembledPage,
+    parts: Iterable[str | Block],
+    packed: Mapping[str, str],
+    prefix: str = "",
+) -> Iterator[dict[str, Any]]:
+    """A cell for each text and each block, without those that nothing needs."""
+    count, prefix = 0, prefix and f"{prefix}-"
     for number, part in enumerate(parts, start=1):
         if isinstance(part, str):
-            cells.append(_make_text_cell(f"text-{number}", part))
+            yield _make_text_cell(f"{prefix}text-{number}", part)
         elif packed.get(part.id) != "":
             count += 1
-            cells.append(_make_code_cell(assembled, part, count))
+            cell = _make_code_cell(assembled, part, count)
             if part.id in packed:
-                cells[-1] |= {"source": packed[part.id], "metadata": HIDDEN}
-                cells[-1]["outputs"] = cells[-1]["outputs"] if "judge(" in packed[part.id] else []
+                cell |= {"source": packed[part.id], "metadata": HIDDEN}
+                cell["outputs"] = cell["outputs"] if "judge(" in packed[part.id] else []
+            yield cell | {"id": f"{prefix}{cell['id']}"[:64]}
+
+
+def _write(cells: Sequence[dict[str, Any]]) -> str:
+    """A notebook of cells."""
+    import nbformat  # takes long to load, and few builds make a notebook anew
+
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     document = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
@@ -54,11 +121,12 @@ def make_notebook(
 
 
 def _describe_notebook(
-    assembled: AssembledPage, published: PublishedPage, catalogue: Catalogue
-) -> str:
+    about: str, codes: Sequence[str], assembled: AssembledPage, catalogue: Catalogue
+) -> dict[str, Any]:
     """What the notebook is, and what it needs."""
-    locale, page = assembled.locale["site"]["copies"], assembled.page
-    needs = sorted(catalogue.modules.find_third_party(page.code, ("torch",)))
+    locale = assembled.locale["site"]["copies"]
+    find = catalogue.modules.find_third_party
+    needs = sorted({*chain.from_iterable(find(one, ("torch",)) for one in codes)})
     package, wheel = ".", name_wheel(catalogue.root)
     if catalogue.site_url and wheel:
         package = catalogue.site_url + wheel
@@ -67,11 +135,7 @@ def _describe_notebook(
     command = " ".join(["pip install", *needs, package])
     if package == ".":
         command += f"  # {locale['project']}"
-    title = page.title
-    if catalogue.site_url:
-        title = f"[{title}]({catalogue.site_url}{published.url})"
-    sentence = locale["runs"].format(title=title, site=published.site_name)
-    return f"{sentence}\n\n{format_fence(command, 'sh')}"
+    return _make_text_cell("about", f"{about}\n\n{format_fence(command, 'sh')}")
 
 
 def _make_text_cell(name: str, markdown: str) -> dict[str, Any]:

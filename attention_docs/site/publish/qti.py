@@ -1,9 +1,10 @@
 """The judged questions as QTI 1.2 in a content package, which Canvas, Sakai and others import.
 
-A number is right between two bounds, each number of a list is a question of its own, a choice has
-one right answer, of the lines of a proof those that do not belong are marked, a card is answered in
-words. What is written is what Canvas understands: it takes any bounds for those of a right answer,
-and therefore the wrong numbers that a page recognises stand in the feedback with their sentences.
+A number is right between two bounds. Each number of a list is a question of its own, and all of
+them are worth a point together, as any other question is. A choice has one right answer, of the
+lines of a proof those that do not belong are marked, a card is answered in words. What is written
+is what Canvas understands: it takes any bounds for those of a right answer, and therefore the wrong
+numbers that a page recognises stand in the feedback with their sentences.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -43,7 +45,8 @@ KINDS = {
 
 def write_assessment(questions: Sequence[Question], slug: str, title: str, words: Any) -> str:
     """The questions of a chapter as a file of a package."""
-    parts = (part for one in questions for part in _split(one, words))
+    split = ([*_split(one, words)] for one in questions)
+    parts = chain.from_iterable(((*part, 1 / len(one)) for part in one) for one in split)
     items = "".join(_write_item(*one, words) for one in parts)
     return (
         f'{HEAD}<questestinterop xmlns="{SPACE}">\n'
@@ -97,7 +100,7 @@ def _split(question: Question, words: Any) -> Iterator[tuple[Question, float]]:
             yield one, largest
 
 
-def _write_item(question: Question, largest: float, words: Any) -> str:
+def _write_item(question: Question, largest: float, points: float, words: Any) -> str:
     ask, text, feedback = question.ask, question.text, {GENERAL: question.answer}
     rules: list[str] = []
     if ask is None:
@@ -117,16 +120,21 @@ def _write_item(question: Question, largest: float, words: Any) -> str:
     rules = [always, *rules] if GENERAL in feedback else rules
     return (
         f"<item ident={quoteattr(question.name)} title={_quote(question.title)}>\n"
-        f"{_name_kind(kind)}<presentation>{_material(text + question.source)}\n"
+        f"{_describe(kind, points)}<presentation>{_material(text + question.source)}\n"
         f"{''.join(fields)}</presentation>\n<resprocessing>{SCORE}\n{''.join(rules)}"
         f"</resprocessing>\n{said}</item>\n"
     )
 
 
-def _name_kind(kind: str) -> str:
-    entry = f"<fieldlabel>question_type</fieldlabel><fieldentry>{KINDS[kind]}</fieldentry>"
-    field = f"<qtimetadatafield>{entry}</qtimetadatafield>"
-    return f"<itemmetadata><qtimetadata>{field}</qtimetadata></itemmetadata>\n"
+def _describe(kind: str, points: float) -> str:
+    """What Canvas calls the kind of a question, and its points."""
+    entries = {"question_type": KINDS[kind], "points_possible": f"{points:.4g}"}
+    fields = "".join(
+        f"<qtimetadatafield><fieldlabel>{label}</fieldlabel><fieldentry>{entry}</fieldentry>"
+        "</qtimetadatafield>"
+        for label, entry in entries.items()
+    )
+    return f"<itemmetadata><qtimetadata>{fields}</qtimetadata></itemmetadata>\n"
 
 
 def _write_feedback(name: str, html: str) -> str:

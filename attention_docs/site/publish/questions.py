@@ -11,6 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import isclose
+from typing import Any
 
 from markdown import Markdown
 
@@ -52,7 +54,7 @@ class Question:
         source: where it comes from, and its licence.
         hints: one for each further try.
         tags: chapter, kind, difficulty.
-        later: the numbers that later questions of the same exercise want.
+        others: the numbers that the other questions of the same exercise want.
     """
 
     name: str
@@ -64,12 +66,26 @@ class Question:
     source: str
     hints: Sequence[str] = ()
     tags: Sequence[str] = ()
-    later: Sequence[object] = ()
+    others: Sequence[Any] = ()
 
     @property
     def told(self) -> Sequence[Number]:
-        """The mistakes that everybody may read: none is the answer to a later question."""
-        return [one for one in self.ask.traps if one.exact not in self.later] if self.ask else []
+        """The mistakes that everybody may read: none gives away another question."""
+        traps = self.ask.traps if self.ask else ()
+        return [one for one in traps if not any(gives_away(one.exact, key) for key in self.others)]
+
+
+def gives_away(numbers: Any, key: Any) -> bool:
+    """Whether numbers are those of a key, or hold its one number, or sum to it.
+
+    Examples:
+        >>> [gives_away([0.2, 0, 0.5], key) for key in (0.7, 0.5, [0.2, 0, 0.5], 0.3, [0.2])]
+        [True, True, True, False, False]
+    """
+    if isinstance(numbers, list) and not isinstance(key, list):
+        flat = [one for row in numbers for one in (row if isinstance(row, list) else [row])]
+        return any(isclose(one, key, rel_tol=1e-6) for one in (*flat, sum(flat)))
+    return bool(numbers == key)
 
 
 def list_questions(
@@ -80,13 +96,13 @@ def list_questions(
     boxes = {one.id: one for one in assembled.page.pieces if isinstance(one, Box) and one.id}
     parts = _cut_exercises(assembled)
     asks = [*list_asks(assembled)]
-    for number, ask in enumerate(asks, start=1):
+    for ask in asks:
         box = boxes[ask.box]
         if box.kind == "guess":
-            yield writer.ask_plainly("guess", box.id, ask.prompt, ask.why, ask)
+            yield writer.guess(ask, box)
         else:
-            later = [one for one in asks[number:] if one.box == ask.box]
-            yield writer.ask(ask, box, parts[box.id], later)
+            of_box = [one for one in asks if one.box == ask.box]
+            yield writer.ask(ask, box, parts[box.id], of_box)
     for card in read_cards(assembled):
         yield writer.ask_plainly("recall", card.id, card.question, card.answer)
     for variant, varied in vary(assembled.page, asks, catalogue.root, store):
@@ -109,32 +125,39 @@ class _Writer:
         ask: Ask,
         box: Box,
         parts: dict[str, list[list[tuple[str, object]]]],
-        later: Sequence[Ask],
+        of_box: Sequence[Ask],
     ) -> Question:
-        """A question of an exercise, below what the exercise says.
+        """A question of an exercise, one of `of_box`, below what the exercise says.
 
         The worked answer gives all of its questions away, so only the last one has it.
         """
         number = self.assembled.find_number(box.id)
         needed = box.options.get("needs", "").split()
         said = self.show(needed, box) + self.render(parts[""][0]) + to_html(ask.prompt)
-        words = self.assembled.locale["site"]["boxes"]
+        words, banks = (self.assembled.locale["site"][name] for name in ("boxes", "banks"))
         kind, stars = box.options["kind"], box.options["stars"]
-        title = f"{number} {_make_plain(to_html(box.title))} ({ask.name.rsplit('-', 1)[1]})"
+        title = f"{number} {_make_plain(to_html(box.title))}"
         worked = "".join(self.render(one) for one in parts["answer"])
-        postponed = f"<p>{self.assembled.locale['site']['banks']['later']}</p>"
+        note, tags = self.describe_measured(box)
         return Question(
             f"{self.slug}-{ask.name}",
             "exercise",
-            title,
-            said,
+            banks["part"].format(title=title, part=ask.name.rsplit("-", 1)[1]),
+            said + note,
             ask,
-            postponed if later else worked,
+            worked if ask is of_box[-1] else f"<p>{banks['later']}</p>",
             self.tell_source(box.id, words["exercise"].format(number)),
             [self.render(one) for one in parts["hint"]],
-            (self.slug, words[kind], words["stars"].format(stars)),
-            [one.wanted.exact for one in later if one.wanted],
+            (self.slug, words[kind], words["stars"].format(stars), *tags),
+            [one.wanted.exact for one in of_box if one.wanted and one is not ask],
         )
+
+    def describe_measured(self, box: Box) -> tuple[str, Sequence[str]]:
+        """What a question says, and its tag, if its answer was measured on a trained model."""
+        words = self.assembled.locale["site"]["banks"]
+        if not box.options.get("measured"):
+            return "", ()
+        return f"<p>{words['measured_note']}</p>", [words["measured"]]
 
     def ask_variant(
         self,
@@ -144,30 +167,36 @@ class _Writer:
         parts: dict[str, list[list[tuple[str, object]]]],
     ) -> Question:
         """A question of an exercise with other numbers; the worked answer would not fit it."""
-        published = self.ask(ask, box, parts, ())
+        published = self.ask(ask, box, parts, [ask])
         lines = [(variant.rewrite(line), piece) for line, piece in parts[""][0]]
-        words = self.assembled.locale["site"]["banks"]
-        name = published.title.rpartition(" (")[0]
+        site = self.assembled.locale["site"]
+        words, number = site["banks"], self.assembled.find_number(box.id)
+        title = f"{number} {_make_plain(to_html(box.title))}"
+        part = ask.name.removesuffix(f"-variant-{variant.number}").rsplit("-", 1)[1]
+        place = self.name_place(box.id, site["boxes"]["exercise"].format(number))
         return replace(
             published,
             kind="variant",
-            title=words["numbers"].format(title=name, number=variant.number),
+            title=words["numbers"].format(title=title, part=part, number=variant.number),
             text=self.render(lines) + to_html(ask.prompt),
-            answer=f"<p>{words['elsewhere']}</p>",
+            answer=f"<p>{words['elsewhere'].format(name=place)}</p>",
             hints=(),
             tags=[*published.tags, words["variant"]],
         )
 
-    def ask_plainly(
-        self, kind: str, name: str, title: str, answer: str, ask: Ask | None = None
-    ) -> Question:
-        """A guess, below what is known before it, or a card: its title is its question."""
-        text, after = to_html(title), self.to_html(answer)
-        known = self.to_html(ask.premise) if ask else ""
-        tag = self.assembled.locale["site"]["banks"][kind]
-        about = (self.tell_source(name, ""), (), (self.slug, tag))
-        name = f"{self.slug}-{name}"
-        return Question(name, kind, _make_plain(text), known + text, ask, after, *about)
+    def guess(self, ask: Ask, box: Box) -> Question:
+        """A guess, below what is known before it: its title is its question."""
+        note, tags = self.describe_measured(box)
+        plain = self.ask_plainly("guess", box.id, ask.prompt, ask.why)
+        text = self.to_html(ask.premise) + plain.text + note
+        return replace(plain, ask=ask, text=text, tags=[*plain.tags, *tags])
+
+    def ask_plainly(self, kind: str, name: str, title: str, answer: str) -> Question:
+        """What has its question as a title, as a card."""
+        text = to_html(title)
+        tags = (self.slug, self.assembled.locale["site"]["banks"][kind])
+        about = (self.to_html(answer), self.tell_source(name, ""), (), tags)
+        return Question(f"{self.slug}-{name}", kind, _make_plain(text), text, None, *about)
 
     def show(self, names: Sequence[str], box: Box) -> str:
         """What blocks of the page gave."""
@@ -201,15 +230,22 @@ class _Writer:
 
     def tell_source(self, place: str, label: str) -> str:
         """Where a question comes from, and its licence."""
+        said = self.assembled.locale["site"]["banks"]["source"].format(
+            name=self.name_place(place, label), site=self.published.site_name
+        )
+        return f"<p><small>{said}</small></p>"
+
+    def name_place(self, place: str, label: str) -> str:
+        """Chapter, title and exercise, as a link if the site has an address."""
         locale = self.assembled.locale["site"]
         chapter = locale["chapter"]["number"].format(self.assembled.numbered.get(self.slug, ""))
-        comma = locale["marks"]["comma"]
         title = _make_plain(to_html(self.published.page.title))
-        name = comma.join(filter(None, [chapter, title, label]))
+        name: str = locale["banks"]["in_chapter"].format(chapter=chapter, title=title)
+        if label:
+            name = locale["banks"]["in_exercise"].format(chapter=name, exercise=label)
         if base := self.catalogue.site_url:
             name = f'<a href="{base}{self.published.url}#{place}">{name}</a>'
-        said = locale["banks"]["source"].format(name=name, site=self.published.site_name)
-        return f"<p><small>{said}</small></p>"
+        return name
 
 
 def _cut_exercises(assembled: AssembledPage) -> Parts:

@@ -32,9 +32,11 @@ SKIPPED_CLASSES = {
     "machine",
     "next",
     "origin",
+    "premise",
     "proof-steps",
     "result-links",
     "stars",
+    "write-here",
 }
 BEHIND = {"in-short", "short", "sources"}  # sections that repeat what others explain
 CALLED = re.compile(r"(?<=\.)[A-Za-z]\w{2,}|[A-Za-z]\w{2,}(?=\()|[A-Za-z]\w*_\w+")

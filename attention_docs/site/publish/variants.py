@@ -1,7 +1,7 @@
 """Number questions once more with other numbers, since the answers on the pages are public.
 
 The code of an exercise runs again with them, after the blocks of the page that it uses. A mistake
-that the page recognises comes along if its sentence holds no numeral.
+that the page recognises comes along if every numeral of its sentence changes as well.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.variants import SOURCE, Variant, read_variants
 from attention_docs.site.render.judged import Ask, Number
-from attention_docs.site.run.dependencies import find_block_uses
+from attention_docs.site.run.dependencies import find_all_uses, find_block_uses
 from attention_docs.site.store import Store, make_key
 
 RUN = """import contextlib, io, json, sys
@@ -53,15 +53,20 @@ def vary(
     ]
 
 
-def _list_numbers(ask: Ask) -> list[Number]:
-    """What is wanted, and the mistakes whose sentences hold no numeral."""
+def _list_numbers(ask: Ask, variant: Variant) -> list[Number]:
+    """What is wanted, and the mistakes whose sentences hold no numeral that stays."""
     assert ask.wanted
-    return [ask.wanted, *(one for one in ask.traps if not re.search(r"\d", one.why))]
+    traps = [replace(one, why=variant.rewrite(one.why)) for one in ask.traps]
+    old = [re.findall(r"\d+", one.why) for one in ask.traps]
+    return [
+        ask.wanted,
+        *(one for one, before in zip(traps, old, strict=True) if variant.changes_all(before)),
+    ]
 
 
 def _fill(variant: Variant, asks: Sequence[Ask], values: Iterator[Any], slug: str) -> Iterator[Ask]:
     for ask in asks:
-        wanted, *traps = [_give(one, next(values)) for one in _list_numbers(ask)]
+        wanted, *traps = [_give(one, next(values)) for one in _list_numbers(ask, variant)]
         if ask.wanted is None or wanted.exact == ask.wanted.exact:
             raise Failure(SOURCE, 1, f"{slug}#{ask.name}: variant {variant.number} has its answer")
         traps = [one for one in traps if one.exact != wanted.exact]
@@ -80,14 +85,10 @@ def _make_task(page: Page, variant: Variant, asks: Sequence[Ask]) -> list[Any]:
     (box,) = (one for one in page.passages if one.id == variant.exercise)
     inside = [n for n, one in enumerate(page.blocks) if box.line < one.line < box.last_line]
     uses = find_block_uses([one.code for one in page.blocks])
-    needed, waiting = set[int](), [*inside]
-    while waiting:
-        new = uses[waiting.pop()] - needed - {*inside}
-        needed |= new
-        waiting += new
+    needed = find_all_uses(uses, inside)
     before = "\n".join(page.blocks[n].code for n in sorted(needed))
     code = "\n".join(_keep_statements(page.blocks[n].code) for n in inside)
-    numbers = [one for ask in asks for one in _list_numbers(ask)]
+    numbers = [one for ask in asks for one in _list_numbers(ask, variant)]
     return [before, variant.rewrite(code), [variant.rewrite(one.source) for one in numbers]]
 
 

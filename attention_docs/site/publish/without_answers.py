@@ -24,8 +24,11 @@ BLANK = "________"
 Line = tuple[str, object]
 
 
-def hide_answers(assembled: AssembledPage) -> Iterator[Line]:
-    """The lines of a page with what each is, without answers; the blocks of answers remain."""
+def hide_answers(assembled: AssembledPage, only: str = "") -> Iterator[Line]:
+    """The lines of a page with what each is, without answers; the blocks of answers remain.
+
+    `only` is the id of an exercise: the lines are then those of it and of its hints.
+    """
     title = assembled.locale["site"]["exercises"]["hints"]
     asks = defaultdict[str, list[Ask]](list)
     for ask in list_asks(assembled):
@@ -35,6 +38,10 @@ def hide_answers(assembled: AssembledPage) -> Iterator[Line]:
     for line, piece in expand_lines(assembled):
         if isinstance(piece, Box):
             open_.append(piece)
+        if only and (not open_ or open_[0].id != only):
+            if isinstance(piece, End):
+                open_.pop()
+            continue
         kinds = [one.kind for one in open_]
         is_edge = isinstance(piece, Box | End)
         if "hint" in kinds:
@@ -67,6 +74,8 @@ def _write_asks(asks: Sequence[Ask]) -> Iterator[Line]:
     """What is asked, with a place for each number and no sign at what is right."""
     yield "", Text(0)
     for ask in asks:
+        if ask.premise:
+            yield f"{ask.premise}\n", Text(0)
         if ask.name != ask.box:  # the title of a guess is its question
             yield f"- {ask.prompt}{f' {BLANK}' if ask.wanted else ''}", Text(0)
         indent = "" if ask.name == ask.box else "    "

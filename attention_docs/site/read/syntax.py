@@ -70,7 +70,13 @@ OPTIONAL = {
         "proved": "*",  # the theorems that prove it, or why no kernel has checked it
         "unproved": "measured program normal theory approximate open",
     },
-    "exercise": {"needs": "*"},  # the blocks whose outputs it speaks of, for who sees it alone
-    "guess": {"premise": "none"},  # it can be answered without what stands before it
+    "exercise": {
+        "needs": "*",  # the blocks whose outputs it speaks of, for who sees it alone
+        "measured": "yes",  # no reasoning gives the answer: a trained model was asked
+    },
+    "guess": {
+        "premise": "none",  # it can be answered without what stands before it
+        "measured": "yes",
+    },
 }
 ALLOWED = {"exec": {"1"}, "source": {"above", "folded", "none"}, "text": {"above", "folded"}}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +50,10 @@ class Variant:
             'ln 5, x_3, 5.0, 33, 2,000'
         """
         return NUMERAL.sub(self._rewrite_numeral, text)
+
+    def changes_all(self, numerals: Iterable[str]) -> bool:
+        """Whether each of these numerals becomes another one."""
+        return all(float(one) in self.change for one in numerals)
 
     def _rewrite_numeral(self, found: re.Match[str]) -> str:
         said = found[0]

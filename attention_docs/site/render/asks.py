@@ -15,7 +15,8 @@ judges the code (`judge` of figures/tasks.py): it needs the model answer, and is
 
 A box `guess` asks before a control moves: its title is the question, its list the choices, and what
 follows says why. What stands before the list says what a reader of the page knows by then: a page
-leaves it out, a question bank needs it. A guess that needs nothing says `premise: none`.
+hides it, and slides, frames, notebooks and question banks show it. A guess that needs nothing says
+`premise: none`.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ def lay_out_asks(
     for exercise in root.iter("div"):
         if exercise.get("data-kind") == "write":
             _show_verdict_first(exercise)
+            _say_how_to_write(exercise, words["write_here"])
         for box in [one for one in exercise if one.get("class") == "asks"]:
             form = Element("form", {"class": "asks"})
             items = box.findall("ul/li")
@@ -105,7 +107,15 @@ def lay_out_guesses(root: Element, words: Mapping[str, Any], slug: str) -> Itera
         inside = SubElement(fold, "div", {"class": "inside"})
         inside.append(right)
         inside.extend(reasons)
-        guess[:] = [question, form, fold]
+        guess[:] = [*_hide_premise(rest[:place]), question, form, fold]
+
+
+def _hide_premise(parts: list[Element]) -> Iterator[Element]:
+    """What is known before a guess, for where a guess stands alone (recall.css)."""
+    if parts:
+        premise = Element("div", {"class": "premise", "hidden": ""})
+        premise.extend(parts)
+        yield premise
 
 
 def _is_choice(options: list[Element]) -> bool:
@@ -126,6 +136,16 @@ def _show_verdict_first(exercise: Element) -> None:
         last = exercise[folds[-1] + 1 :]
         exercise[folds[-1] + 1 :] = []
         exercise[folds[0] : folds[0]] = last
+
+
+def _say_how_to_write(exercise: Element, sentence: str) -> None:
+    """Before the code: copies of the page have no buttons, so no source says it."""
+    place = next(
+        (n for n, one in enumerate(exercise) if HTML_PLACEHOLDER_RE.fullmatch(one.text or "")), 1
+    )
+    said = Element("p", {"class": "write-here"})
+    said.text = sentence
+    exercise.insert(place, said)
 
 
 def _add_ask(form: Element, item: Element, name: str, slug: str) -> Iterator[str]:
@@ -182,7 +202,7 @@ def _strip_colon(text: str | None) -> str:
 
 
 def _add_exact_values(ask: Element, words: Mapping[str, Any], find_exact: FindExact) -> None:
-    """Put the exact value beside each printed one, and say where digits are wanted."""
+    """Put the exact value beside each printed one, and say how digits and rows are written."""
     for place in [ask, *ask.iterfind("span[@class='trap']")]:
         value = place.find("span[@class='value']")
         if value is None:
@@ -194,8 +214,10 @@ def _add_exact_values(ask: Element, words: Mapping[str, Any], find_exact: FindEx
         exact.text = text
         exact.tail, value.tail = value.tail, ""
         place.insert(list(place).index(value) + 1, exact)
-        if place is ask and needs_digits(text):
-            SubElement(ask[0], "small").text = words["digits"]
+        if place is ask:
+            wanted = [("digits", needs_digits(text)), ("rows", text.startswith("[["))]
+            for name in (name for name, is_wanted in wanted if is_wanted):
+                SubElement(ask[0], "small").text = words[name]
 
 
 def needs_digits(exact: str) -> bool:

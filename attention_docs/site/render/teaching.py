@@ -19,31 +19,47 @@ from attention_docs.site.render.judged import list_asks
 
 NAME = "teaching"
 OUTPUT = "out-"
+SHOWN = {"slide": "slides=", "frame": "embed="}
+USES = {OUTPUT: SHOWN, "guess-": SHOWN, "result-": {"slide": "slides="}}
+USES["exercise-"] = {"sheet": "print=exercises&amp;only="}
+"""By the beginning of an id: what its part is good for in class, with the query of the address."""
 REPORT = re.compile(r"https://github\.com/(?P<repository>[^/]+/[^/]+)/\w+/(?P<number>\d+)")
+LAB = "notebooks/{lang}/lab.ipynb"
 LECTURE, LECTURE_MINUTES = "lecture", 90
 PENCIL, HOMEWORK, PROOF = ("pencil",), ("predict", "bug", "write"), ("proof",)
 
 
 def render_teaching(part: str, chapters: Chapters) -> str:
-    """A plan by its name, the `chapters`, the `beliefs`, or a link to the whole `bank`."""
+    """A plan by its name, the `chapters`, the `beliefs`, or links to `files` of all chapters."""
     match part:
         case "chapters":
             return "\n\n".join(_render_chapter(slug, chapters) for slug in chapters.numbered)
         case "beliefs":
             return _render_beliefs(chapters)
-        case "bank":
-            folder = f"{_find_root(chapters)}{BANKS}/{chapters.lang}/"
+        case "files":
+            folder, root = f"{BANKS}/{chapters.lang}/", _find_root(chapters)
             words = chapters.locale["site"]["teaching"]
             files = [
-                ("all.xml", "attention-moodle.xml", "whole"),
-                ("qti.zip", "attention-qti.zip", "qti"),
+                (f"{folder}all.xml", "attention-moodle.xml", "whole"),
+                (f"{folder}qti.zip", "attention-qti.zip", "qti"),
+                (LAB.format(lang=chapters.lang), "attention-lab.ipynb", "lab"),
             ]
             links = (
-                f'<a href="{folder}{path}" download="{name}">{words[label]}</a>'
+                f'<a href="{root}{path}" download="{name}">{words[label]}</a>'
                 for path, name, label in files
             )
             return "<br>".join(links)
     return _render_plan(part, chapters)
+
+
+def find_lab(chapters: Chapters) -> list[tuple[str, str]]:
+    """The exercises of the lab, each as its page and its id."""
+    if not (chapters.docs / f"{NAME}.toml").is_file():
+        return []
+    parts = (
+        place.partition("#") for one in _list_entries("lab", chapters) for place in one["show"]
+    )
+    return [(slug, name) for slug, _, name in parts]
 
 
 def _list_entries(key: str, chapters: Chapters) -> list[Record]:
@@ -89,7 +105,20 @@ def _name_step(entry: Record, chapters: Chapters) -> str:
 
 
 def _list_shown(entry: Record, chapters: Chapters) -> str:
-    return "<br>".join(link_place(place, chapters) for place in entry["show"])
+    """What to show, each with what a class needs of it."""
+    return "<br>".join(
+        link_place(place, chapters) + _link_uses(place, chapters) for place in entry["show"]
+    )
+
+
+def _link_uses(place: str, chapters: Chapters) -> str:
+    """Links to the slide of a part and to its frame, or to a sheet with one exercise."""
+    slug, _, name = place.partition("#")
+    uses = USES.get(f"{name.partition('-')[0]}-", {})
+    page = f"../{Addresses.find_place(slug)}index.html"
+    words = chapters.locale["site"]["teaching"]
+    links = (f'<a href="{page}?{query}{name}">{words[use]}</a>' for use, query in uses.items())
+    return "".join(f" · <small>{link}</small>" for link in links)
 
 
 def _say(entry: Record, chapters: Chapters) -> Iterator[str]:
@@ -205,15 +234,17 @@ def _list_files(slug: str, chapters: Chapters) -> str:
             found.append((f"{path}-answers.ipynb", words["copies"]["answers"]))
     if kinds & {"exercise", "guess", "recall"}:
         assembled = AssembledPage(page, chapters.results(page), chapters.locale)
-        cards = sum(one.kind == "recall" for one in page.passages)
         asks = list(list_asks(assembled))
-        varied = sum(
-            one.holds(ask.name) and ask.wanted is not None
-            for one in read_variants(chapters.docs.parent, slug)
-            for ask in asks
-        )
-        number = len(asks) + cards + varied
-        label = words["teaching"]["bank"].format(number)
+        counts = {
+            "judged": len(asks),
+            "read": sum(one.kind == "recall" for one in page.passages),
+            "varied": sum(
+                one.holds(ask.name) and ask.wanted is not None
+                for one in read_variants(chapters.docs.parent, slug)
+                for ask in asks
+            ),
+        }
+        label = words["teaching"]["bank"].format(**counts)
         found.append((f"{root}{BANKS}/{page.text_lang}/{slug}.xml", label))
     return "<br>".join(f'<a href="{path}" download>{label}</a>' for path, label in found)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -101,6 +101,22 @@ def find_block_uses(codes: Sequence[str]) -> list[set[int]]:
         {homes[one] for _, _, uses in statements for one in uses} - {number}
         for number, statements in enumerate(found)
     ]
+
+
+def find_all_uses(uses: Sequence[set[int]], last: Iterable[int]) -> set[int]:
+    """The numbers of all pieces that some of them need, directly or not, without their own.
+
+    Examples:
+        >>> find_all_uses([set(), {0}, set(), {1}, {3}], [3, 4])
+        {0, 1}
+    """
+    asked = {*last}
+    needed, waiting = set[int](), [*asked]
+    while waiting:
+        new = uses[waiting.pop()] - needed - asked
+        needed |= new
+        waiting += new
+    return needed
 
 
 @lru_cache(maxsize=512)

@@ -662,6 +662,7 @@ def nothing(rng: np.random.Generator) -> Names:
 
 
 NAMES: dict[str, dict[str, Draw]] = {
+    "accessibility": {"heard": scaling_page},
     "scaling": {
         "": scaling_page, "standardisation": standardised, "general": general,
         "terms": standardised, "rules": independent,

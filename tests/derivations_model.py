@@ -786,7 +786,7 @@ MODELS: dict[str, dict[str, Draw]] = {
         "floor-proof": source, "floor-terms": stories, "cut-derived": keep_three_words,
     },
     "real-models": {
-        "": unordered, "parts[0]": normed_by_root, "parts[1]": gated, "shift": shifted,
+        "": unordered, "llama-parts[0]": normed_by_root, "llama-parts[1]": gated, "shift": shifted,
     },
     "cross-attention": {
         "": reading, "special": among_all, "order": reordered, "decoder": three_sublayers,

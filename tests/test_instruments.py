@@ -386,6 +386,22 @@ def test_the_dot_product_stays_while_both_words_move(visit: Visit) -> None:
 
 
 @needs_browser
+def test_the_sentence_says_what_is_drawn_before_the_hand_rests(visit: Visit) -> None:
+    tab = open_instrument(visit, make_path("en", "softmax"))
+    told, live = tab.evaluate("""() => new Promise((done) => {
+      const { instrument } = document.querySelector(".instrument");
+      instrument.change({ s0: 8, s1: 1, s2: 1, s3: 5 });
+      const line = instrument.told;
+      requestAnimationFrame(() => done([line.textContent, line.getAttribute("aria-live")]));
+    })""")
+    wanted = tempered_softmax(np.array([8.0, 1, 1, 5]), 1)
+    assert told.startswith(f"key 1 {wanted[0]:.3f}, key 2 {wanted[1]:.3f}")
+    assert live == "off"  # a screen reader hears the sentence at rest
+    tab.evaluate(AT_REST)
+    assert tab.locator(".instrument .state").get_attribute("aria-live") == "polite"
+
+
+@needs_browser
 @pytest.mark.parametrize("slug", PAGES[1:])
 def test_handles_are_large_enough_for_a_finger(slug: str, visit: Visit) -> None:
     tab = open_instrument(visit, make_path("en", slug), width=390, has_touch=True, is_mobile=True)

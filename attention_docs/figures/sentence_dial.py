@@ -81,6 +81,12 @@ class Frame(NamedTuple):
     picture: tuple[float, float, float]  # place, scale
     bars: tuple[float, float, float, float]  # left, first line, line height, length of 1
     verdict: tuple[float, float]
+    under: float = 0.1  # of the size: from the line of the words down to what marks one
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether it is the one for a narrow window."""
+        return self.width == NARROW.width
 
 
 WIDE = Frame(
@@ -150,8 +156,16 @@ class SentenceDial(Instrument):
             Layout(
                 kind, Drawing(f.width, f.height, self._draw(lang, f), most), self._places(lang, f)
             )
-            for kind, f, most in (("wide", WIDE, 1400), ("narrow", NARROW, 520))
+            for kind, f, most in (
+                ("wide", self._fit(lang, WIDE), 1400),
+                ("narrow", self._fit(lang, NARROW), 520),
+            )
         ]
+
+    def _fit(self, lang: Language, f: Frame) -> Frame:
+        """With smaller words where they would reach into the arcs, as Chinese ones do."""
+        letters = {c for word in self.words for c in lang.translate_label(word)}
+        return f if letters <= LETTERS.keys() else f._replace(size=0.78 * f.size, under=0.18)
 
     def _places(self, lang: Language, f: Frame) -> Mapping[str, Any]:
         xs = [round(x, 2) for x in self._middles(lang, f)]
@@ -244,14 +258,14 @@ class SentenceDial(Instrument):
             "circle",
             cx=tip[0],
             cy=tip[1],
-            r=11 if f is NARROW else 13,
+            r=11 if f.is_narrow else 13,
             fill=QUERY,
             stroke=PAGE,
             stroke_width=3,
             **{"class": "tip"},
         )
         shown = lang.format_phrase("sentence_dial", "length", length=f"{length:.1f}")
-        below = text(cx, cy + 0.62 * radius, shown, "middle", f.label, bold=True)
+        below = text(cx, cy + 0.42 * radius, shown, "middle", f.label, bold=True)
         return group(below, fill=QUERY, **{"class": "length"}) + body + labels
 
     def _draw_output(self, lang: Language, f: Frame, kind: float) -> str:
@@ -289,7 +303,7 @@ class SentenceDial(Instrument):
             body += group(shown, font_size=f.label, text_anchor="start", **{"class": "amount"})
         ink = KINDS[self.output.index(best)] if best >= DECIDED else INK
         label = self._judge(lang)
-        size = f.label + (0 if f is NARROW else 7)
+        size = f.label + (0 if f.is_narrow else 7)
         verdict = element(
             "text", label, x=f.verdict[0], y=f.verdict[1], text_anchor="middle", font_size=size
         )

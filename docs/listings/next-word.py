@@ -43,7 +43,7 @@ bar_chart(
     {"France": shares[0], "Zubrowka": shares[1]},
     ylabel="probability",
     xlabel="place",
-    roles=["query", "key"],
+    roles=["weight", "weight"],
     spec=".3f",
 )
 # --8<-- [end:sure]

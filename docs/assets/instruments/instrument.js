@@ -146,13 +146,14 @@ export class Instrument {
 
   /* --- states */
 
-  /* Another state; it is drawn with the next frame. */
+  /* Another state; the next frame draws it, and its sentence says it: it never contradicts the drawing. */
   change(patch) {
     Object.assign(this.state, patch);
     this.root.classList.add("moved");
     this.frame ??= requestAnimationFrame(() => {
       this.frame = undefined;
       this.show();
+      this.say("off");
     });
     clearTimeout(this.rest);
     this.rest = setTimeout(() => this.settle(), 200);
@@ -164,9 +165,15 @@ export class Instrument {
     for (const follow of this.followers) follow(this.state, this.results);
   }
 
-  /* At rest the sentence says the state, and the address holds it. */
-  settle() {
+  /* The sentence of the state; it is read aloud at rest alone (`live`). */
+  say(live) {
+    this.told.setAttribute("aria-live", live);
     this.told.textContent = this.tell(this.state, this.results);
+  }
+
+  /* At rest the address holds the state. */
+  settle() {
+    this.say("polite");
     if (this.address) {
       const { name, write } = this.address;
       history.replaceState(history.state, "", `#${name}=${write(this.state)}`);

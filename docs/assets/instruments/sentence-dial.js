@@ -86,9 +86,9 @@ export function begin(instrument) {
   for (const word of askers)
     instrument.addButton({
       label: fillTemplate(words.ask, { word: words.words[word] }),
-      area: ({ places: { xs, size, base, span } }) => {
+      area: ({ places: { xs, size, base, span, under } }) => {
         const wide = Math.max(1.9 * size, span / 8);
-        return [xs[word] - wide / 2, base - 0.8 * size, wide, 0.95 * size];
+        return [xs[word] - wide / 2, base - 0.8 * size, wide, (0.8 + under) * size];
       },
       press: () => instrument.glide(pose(word)),
       isOn: (state) => state.word === word,

@@ -95,7 +95,9 @@ export class Bars {
 
   makeRow(text, n) {
     const [bar, share] = [element("i", {}), element("b", {})];
-    const token = element("span", { class: "next-token-text", translate: "no" }, showToken(text));
+    const [, spaces, letters] = /^(␣*)(.*)$/su.exec(showToken(text));
+    const mark = spaces && element("span", { class: "next-space" }, spaces);
+    const token = element("span", { class: "next-token-text", translate: "no" }, mark, letters);
     const content = [token, element("span", { class: "next-track" }, bar), share];
     const onclick = () => this.choose(n);
     const disabled = !this.can(n);

@@ -29,6 +29,7 @@ import os
 import platform
 import re
 import sys
+import time
 import urllib.request
 import warnings
 import zipfile
@@ -57,6 +58,9 @@ NUMBERS, SUMS, LISTINGS = "numbers.json", "SHA256SUMS", "docs/listings/"
 ROOT = Path(__file__).parents[1]  # where the installed package lies
 TEXT = (".html", ".md", ".json", ".py", ".js", ".css", ".ipynb", ".txt", ".csv")
 PATIENCE = 30  # seconds until a site counts as out of reach
+SLOWEST = 600  # seconds that one file of a site may take
+MOST_FILES = 10_000  # of a site
+DEEPEST = 500  # elements in one another on a page
 LARGEST = 128 * 2**20  # bytes of one file of a site; the archive, its largest, has half of that
 LARGEST_NUMBERS = (
     16 * 2**20
@@ -149,8 +153,14 @@ class _SafeRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def _fetch(url: str) -> bytes:
+    end, whole = time.monotonic() + SLOWEST, bytearray()
     with urllib.request.build_opener(_SafeRedirects).open(url, timeout=PATIENCE) as answer:
-        return _read_limited(answer)
+        while part := answer.read1(2**16):
+            whole += part
+            _check_size(len(whole))
+            if time.monotonic() > end:
+                raise ValueError(f"wanted the file within {SLOWEST} s")
+    return bytes(whole)
 
 
 def _read_below(folder: Path, name: str) -> bytes:
@@ -165,9 +175,13 @@ def _read_below(folder: Path, name: str) -> bytes:
 def _read_limited(stream: IO[bytes]) -> bytes:
     """A whole file; ValueError where it is too large, whatever its header said."""
     whole = stream.read(LARGEST + 1)
-    if len(whole) > LARGEST:
-        raise ValueError(f"wanted at most {LARGEST // 2**20} MiB, got more")
+    _check_size(len(whole))
     return whole
+
+
+def _check_size(size: int) -> None:
+    if size > LARGEST:
+        raise ValueError(f"wanted at most {LARGEST // 2**20} MiB, got more")
 
 
 def read_file(read: Read, name: str) -> bytes:
@@ -227,7 +241,10 @@ def _check_kind(found: Mapping[str, Any], wanted: Mapping[str, type], where: str
 
 def find_changed_files(read: Read, text_alone: bool) -> Iterator[str]:
     """The files of a site that are not those of the build, or are gone; or of those with text."""
-    for line in read_file(read, SUMS).decode(errors="replace").splitlines():
+    lines = read_file(read, SUMS).decode(errors="replace").splitlines()
+    if len(lines) > MOST_FILES:
+        raise PlaceError(f"{SUMS} must name at most {MOST_FILES:,} files, got {len(lines):,}")
+    for line in lines:
         digest, _, name = line.partition("  ")
         if text_alone and not name.endswith(TEXT):
             continue
@@ -278,6 +295,8 @@ class Shown(HTMLParser):
         name, classes = given.get("id", ""), set(given.get("class", "").split())
         if tag not in VOID:
             self._open.append((tag, name, classes))
+        if len(self._open) > DEEPEST:
+            raise PlaceError(f"wanted at most {DEEPEST} elements in one another, got more")
         if tag in HEADINGS:
             self._heading = name
         if tag == "div" and "output" in classes:
@@ -391,7 +410,7 @@ def _lines(rows: Sequence[Sequence[str]]) -> str:
 def find_foreign_code(document: Document, root: Path = ROOT) -> Iterator[str]:
     """What a site would run that the checkout does not hold: listings, and inline expressions."""
     for path, digest in document["sha256"].items():
-        if path.startswith(LISTINGS) and _hash_file(root, path) != digest:
+        if path.startswith(LISTINGS) and (".." in path or _hash_file(root, path) != digest):
             yield path
     docs = root / "docs"
     known: dict[str, set[str]] = {}
@@ -399,9 +418,8 @@ def find_foreign_code(document: Document, root: Path = ROOT) -> Iterator[str]:
         slug = "/".join(file.relative_to(docs).with_suffix("").parts[1:])
         found = EXPRESSION.findall(file.read_text(encoding="utf-8"))
         known.setdefault(slug, set()).update(map(squeezed, found))
-    counts = {lang: count_site(document, lang) for lang in document["languages"]}  # run nothing
     for record in document["records"]:
-        if record["kind"] != "inline" or record["expression"] in counts[record["lang"]]:
+        if record["kind"] != "inline":
             continue
         expression, spec = record["expression"], record["format"]
         written = squeezed(f"{expression}:{spec}" if spec else expression)
@@ -466,7 +484,11 @@ def make_job(slug: str, document: Document, read: Read) -> Job:
     values: list[set[tuple[str, str]]] = [set() for _ in blocks]
     for record in document["records"]:
         inline = record["kind"] == "inline" and record["slug"] == slug
-        if inline and 0 < record["block"] <= len(blocks):
+        if (
+            inline
+            and not record["expression"].startswith("site.")
+            and 0 < record["block"] <= len(blocks)
+        ):
             values[record["block"] - 1].add((record["expression"], record["format"]))
     return Job(
         slug,
@@ -642,7 +664,8 @@ def _compare_record(record: Document, blocks: Any, counts: Mapping[str, str]) ->
         return (NOT_RUN, block.missing) if block.missing else (DIFFERS, block.fault)
     lang = record["lang"]
     if record["kind"] == "inline":
-        return _find_difference(text, block.values[lang][record["expression"], record["format"]])
+        here = block.values[lang].get((record["expression"], record["format"]), "")
+        return _find_difference(text, here)
     pairs = [
         (text, block.text[lang]),
         (record["figure"], block.figure.get(lang, "")),

@@ -9,7 +9,9 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import zipfile
+from contextlib import suppress
 from functools import partial
 from http.server import ThreadingHTTPServer
 from pathlib import Path
@@ -489,6 +491,53 @@ def test_code_of_the_checkout_is_nobody_elses(small: SmallSite, tmp_path: Path) 
     (tmp_path / "outside.py").write_text("", encoding="utf-8")
     found.insert(0, "docs/listings/../../../outside.py")
     assert [*verify.find_foreign_code(small.document, root)] == found
+
+
+def test_a_name_that_a_site_chose_is_no_expression(
+    small: SmallSite, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """What a site says of itself is looked up, whatever the names of its pages are."""
+    ran = tmp_path / "ran"
+    name = f'"] if not open({str(ran)!r}, "w") else site.minutes["'
+    small.document["reading"]["chapters"] = {"en": {name: {"minutes": 1}}}
+    small.document["records"][1] |= {"expression": f'site.minutes["{name}"]', "format": ""}
+    small.save()
+    assert verify.main([str(small.folder)]) == 2
+    assert "{{ site.minutes[" in capsys.readouterr().err
+    assert small.verify("--run") == 1
+    assert not ran.exists()
+
+
+def test_what_never_ends_is_given_up(
+    small: SmallSite, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Elements in one another, a list of files, a file that comes byte by byte."""
+    published = small.page
+    small.page = published.replace("<article>", "<article>" + "<div>" * 600)
+    assert small.verify("--pages") == 1
+    assert "wanted at most 500 elements in one another" in capsys.readouterr().out
+    small.page = published
+    assert small.verify("--pages") == 0
+    sums = small.folder / "SHA256SUMS"
+    sums.write_text(sums.read_text() * verify.MOST_FILES)
+    assert verify.main([str(small.folder), "--pages"]) == 2
+    assert "SHA256SUMS must name at most 10,000 files" in capsys.readouterr().err
+
+    class Dripping(Handler):
+        def do_GET(self) -> None:  # noqa: N802
+            self.send_response(200)
+            self.end_headers()
+            with suppress(OSError):
+                for _ in range(50):
+                    self.wfile.write(b" ")
+                    time.sleep(0.1)
+
+    monkeypatch.setattr(verify, "SLOWEST", 1)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Dripping) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        assert verify.main([f"http://127.0.0.1:{server.server_port}/"]) == 2
+        server.shutdown()
+    assert "wanted the file within 1 s" in capsys.readouterr().err
 
 
 def test_pages_alone_run_nothing(

@@ -19,7 +19,7 @@ from attention_docs.running.block import BlockRunner
 from attention_docs.running.result import Job, Result
 from attention_docs.site.run import calls
 
-LIMIT = 600
+LIMIT = 1800
 """Seconds that a page may take, on a slow machine too: an endless loop is a fault, not a wait."""
 
 SLOW = 60

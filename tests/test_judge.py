@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -735,3 +736,14 @@ def test_a_drawn_input_is_another_one_each_time() -> None:
     for _ in range(2):
         assert find_failure(lambda x: [seen.append(x), x][1], task) is None
     assert len(set(seen)) == 1 + 2 * tasks.DRAWN
+
+
+@pytest.mark.parametrize("slug", CHAPTERS)
+def test_the_right_answer_stands_every_drawn_input(slug: str) -> None:
+    """Warnings are errors, as in a browser: a constant column, say, would divide by 0."""
+    _, task = run_exercise(slug, write(slug, RIGHT[slug][0]))
+    rng = np.random.default_rng(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(1000):
+            task.answer(*task.draw(rng))

@@ -610,7 +610,7 @@ function judgeRows(rows, wanted) {
   const found = rows.flat().map((one) => convert(one, wanted.unit));
   const flat = wanted.rows.flat();
   if (found.length !== flat.length) return "count";
-  const isShaped = rows.length > 1 && rows[0].length > 1 && wanted.rows.length > 1;
+  const isShaped = rows.length > 1 && rows.some((row) => row.length > 1) && wanted.rows.length > 1;
   if (isShaped && rows.some((row, n) => row.length !== wanted.rows[n]?.length)) return "wrong";
   const largest = Math.max(...flat.map(Math.abs));
   const verdicts = found.map((one, n) => compare(one, flat[n], wanted.printed[n], largest));

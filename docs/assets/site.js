@@ -516,7 +516,7 @@ function unfoldTarget() {
       /* no address of this site */
     }
     const target = document.getElementById(name);
-    if (!target && words.moved?.[name]) location.replace(words.moved[name]);
+    if (!target && Object.hasOwn(words.moved ?? {}, name)) location.replace(words.moved[name]);
     const folds = [];
     for (let one = target?.closest("details"); one; one = one.parentElement.closest("details")) {
       if (!one.open) folds.push(one);

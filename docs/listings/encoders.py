@@ -512,7 +512,8 @@ from attention_docs.figures.tasks import Task, halves, judge
 
 
 def draw_tokens(rng):
-    return halves(rng, 6, 3) + np.arange(6.0)[:, None], rng.permutation(6) < rng.integers(3, 6)
+    x = halves(rng, 6, 3) + 10 * np.arange(6.0)[:, None]  # no two tokens are alike
+    return x, rng.permutation(6) < rng.integers(3, 6)
 
 
 writing = Task(

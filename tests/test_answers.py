@@ -73,6 +73,13 @@ READ: list[tuple[str, Any]] = [
     *[("268.435.456", 268435456), ("6‰", 0.006), ("16 times 16", 256), ("1.234.56", None)],
     # a comma for a point, where it can be nothing else
     *[("0,25", 0.25), ("0,263", 0.263), ("-0,5", -0.5), ("3,5379", 3.5379), ("５，５", 5.5)],
+    # tenths as Chinese counts them, and digits that repeat
+    *[("五成", 0.5), ("3成", 0.3), ("七点五成", 0.75), ("8折", 0.8), ("约 3 成", 0.3)],
+    ("成为 3", 3),
+    *[("0.(3)", 1 / 3), ("1.1(6)", 7 / 6), (r"0.\overline{27}", 3 / 11), (r"-0.\bar{3}", -1 / 3)],
+    # as it comes from elsewhere
+    *[("0.5\u200b", 0.5), ("\ufeff0.5", 0.5), ("ー1.5", -1.5), (r"{1 \over 2}", 0.5)],
+    *[('"0.25","0.75"', [0.25, 0.75]), ("0.25|0.75", [0.25, 0.75]), ("[1, 2].T", [1, 2])],
     # roots, powers and functions
     *[("√2", sqrt(2)), ("2√3", 2 * sqrt(3)), ("√(1/2)", sqrt(0.5)), ("√2/2", sqrt(2) / 2)],
     *[("sqrt(2)", sqrt(2)), ("sqrt 2", sqrt(2)), ("Sqrt(2)", sqrt(2)), ("-sqrt(2)", -sqrt(2))],
@@ -214,6 +221,10 @@ READ: list[tuple[str, Any]] = [
     ],
     *[
         (text, None)
+        for text in ("5分", "5毛", "五分", "3成的", "5 折以下", "0.5(", "ー")
+    ],
+    *[
+        (text, None)
         for text in ("[1, 2] + 1", "[1, 2]/2", "1;;2", "None", "True", "__proto__", "1 = ")
     ],
 ]  # fmt: skip
@@ -327,7 +338,8 @@ JUDGED = [  # typed, the exact value, the printed one, verdict
         for one in (
             "w = [0.2, 0.8]", "the weights are 0.2 and 0.8", "w₁ = 0.2, w₂ = 0.8",
             "w2 = 0.8, w1 = 0.2", "first 0.2, second 0.8", "分别是 0.2 和 0.8",
-            "第一个是 0.2，第二个是 0.8", "[1/5, 4/5] = [0.2, 0.8]",
+            "第一个是 0.2，第二个是 0.8", "第一个0.2，第二个0.8",
+            "第二个 0.8，第一个 0.2", "[1/5, 4/5] = [0.2, 0.8]",
         )
     ],
     *[
@@ -449,6 +461,9 @@ MEASURED = [  # typed, wanted, the label of the field, verdict
     ],
     *[(one, "24576000", "Bytes", "wrong") for one in ("24576000 bits", "24.576 GB")],
     ("196608000 bits", "24576000", "Bytes", "right"),
+    *[(one, "1.5", "Size in MB", "wrong") for one in ("1.5 Mb", "1.5 Mbit", "1.5 megabits")],
+    *[(one, "1.5", "Size in MB", "right") for one in ("12 Mb", "12 Mbits", "0.012 Gb", "1.5 mb")],
+    ("8 kilobits", "1", "Size in KB", "right"),
     *[(one, "3", "Time in ms", "right") for one in ("3 ms", "3", "0.003 s", "3 毫秒")],
     *[(one, "3", "Time in ms", "wrong") for one in ("3 s", "3 µs", "3 minutes", "3 KB")],
     *[(one, "3", "Heads", "right") for one in ("3", "3 heads", "3 bits", "3 bytes", "3 s")],

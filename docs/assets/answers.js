@@ -10,17 +10,24 @@ const NEAR = 0.02; // of a small entry beside larger ones
 const SUPERSCRIPT = /[⁺⁻⁰¹²³⁴-⁹]+/g;
 const FRACTION = /[¼-¾⅐-⅞]/g;
 const WRAPPERS = "array|asarray|tensor|size|list|tuple|float(?:16|32|64)?|int(?:32|64)?";
+/* "0.1(6)": the digits in brackets come again and again. */
+const repeat = (_, whole, once, again) => {
+  const nines = `${"9".repeat(again.length)}${"0".repeat(once.length)}`;
+  return `((${whole}${once}${again}-${whole}${once})/${nines})`;
+};
 const RULES = [
+  [/\u200b|\u200c|\u200d|\u2060|\ufeff/g, ""], // of no width
   [/^\s*(["'“`]|\*\*?)(.*?)(?:["'”`]|\*\*?)\s*$/s, "$2"],
+  [/(?<=\d)["'”]\s*,\s*["'“](?=[-\d.])/g, ", "],
   // signs
-  [/[−–—‐‑‒]/g, "-"],
+  [/[−–—‐‑‒]|ー(?=\s*[\d.])/g, "-"],
   [/[×·⋅∙•∗✕]/g, "*"],
   [/[÷∕⁄]/g, "/"],
   [/\*\*/g, "^"],
   [/[【〔⟨〈]/g, "["],
   [/[】〕⟩〉]/g, "]"],
   [/^\s*<([^<>]*[,;][^<>]*)>/, "[$1]"],
-  [/(?<=\d)\s+\|\s+(?=[-\d.√])/g, ", "],
+  [/(?<=\d)\s*\|\s*(?=[-\d.√])/g, ", "],
   [/、/g, ", "],
   [/[。．]/g, "."],
   [/\.{3,}/g, "…"],
@@ -32,6 +39,8 @@ const RULES = [
   [/\\end\s*\{[a-z]*\}/gi, "]"],
   [/\\[dt]?frac\s*(\d)\s*(\d)/g, "frac{$1}{$2}"],
   [/\\[dt]frac/g, "frac"],
+  [/\{([^{}]+)\\over(?![a-z])([^{}]+)\}/g, "frac{$1}{$2}"],
+  [/(\d+)\.(\d*)\\(?:overline|bar|dot)\s*\{(\d{1,9})\}/g, repeat],
   [/\\(?:mathrm|mathit|text|operatorname|boxed)\s*\{([^{}]*)\}/g, "$1"],
   [/\\(?:times|cdot)(?![a-z])/g, "*"],
   [/\\approx(?![a-z])/g, "≈"],
@@ -54,7 +63,7 @@ const RULES = [
   [/(?<=[\d\])}%]\s*),?\s*(?:(?:and|&)(?![a-z])|[和与與])/gi, ", "],
   [/(?:minus|negative|负|負)(?=\s*[\d.])/gi, "-"],
   [/(?<=\d)\s+(?:by|times)\s+(?=\d)/gi, " * "],
-  [/(?<=[\])])\s*(?:\^?\s*\{?(?:T(?:op)?|⊤)\}?|['′])\s*$/i, ""],
+  [/(?<=[\])])\s*(?:[.^]?\s*\{?(?:T(?:op)?|⊤)\}?|['′])\s*$/i, ""],
   [/per ?cent(?![a-z])/gi, "%"],
   [/百分之\s*([\d.]+)/g, "$1%"],
   [/\s*\.?\s*$/, ""],
@@ -69,7 +78,7 @@ function simplify(text) {
 }
 
 /* What a text may mean besides: a comma between digits, a cross between sizes, a MB of 1024 KB,
-   "2/3, about 0.667", "cos 1/5", a number in words. */
+   "2/3, about 0.667", "cos 1/5", "0.1(6)", a number in words. */
 const OTHERWISE = [
   (text) => text.replace(THOUSANDS, (digits) => digits.replace(/\D/g, "")),
   (text) =>
@@ -78,9 +87,10 @@ const OTHERWISE = [
     ),
   (text) => (mayBeDecimal(text) ? text.replace(/(?<=\d),(?=\d)/g, ".") : text),
   (text) => (/[-+/^%√.]/.test(text) ? text : text.replace(/(?<=\d\s*)[*x](?=\s*\d)/gi, ",")),
-  (text) => text.replace(/(?<=\d\s*[kmg])b(?![a-z])/gi, "iB"),
+  (text) => text.replace(/(?<=\d\s*)(?:[kmg]b|[KMG]B)(?![A-Za-z])/g, (unit) => `${unit[0]}iB`),
   (text) => text.replace(/,\s*(?==|about|approx|roughly|大?[约約])/gi, " = "),
   (text) => text.replace(/(ln|log|exp|cos|sin|tan)\s+([\d.]+\/[\d.]+)/g, "$1($2)"),
+  (text) => text.replace(/(\d+)\.(\d*)\((\d{1,9})\)/g, repeat),
   (text) => (/\d/.test(text) ? text : simplify(readWords(text))),
 ];
 const THOUSANDS = /(?<![\d.,])[1-9]\d{0,2}([,'’ ])\d{3}(?:\1\d{3})*(?!\d)/g;
@@ -167,14 +177,17 @@ const SCALES = {
   },
   ...{ 亿: 1e8, 億: 1e8 },
 };
+const TENTHS = { 成: 0.1, 折: 0.1 }; // behind a number alone: other words begin with them
+const FACTORS = { ...SCALES, ...TENTHS };
 const NAMES = [CONSTANTS, FUNCTIONS, SCALES].flatMap(Object.keys).concat(...QUOTIENTS);
 const NAME = NAMES.sort((a, b) => b.length - a.length).join("|");
+const TENTH = String.raw`(?<=\d\s*)[成折](?!\p{Script=Han})`;
 const LATIN = String.raw`(?:(?!\p{Script=Han})\p{L})`;
 const NUMERAL = String.raw`(?:\d+(?:\.\d*)?|\.\d+)`;
 const TOKEN = new RegExp(
   [
     String.raw`(?<space>\s*)(?:(?<digits>${NUMERAL})(?<power>e[-+]?\d+)?(?<open>…?)`,
-    `(?<name>${NAME})(?![a-z]|_)`,
+    `(?<name>${NAME}|${TENTH})(?![a-z]|_)`,
     String.raw`(?<word>\p{Script=Han}+|${LATIN}+(?:['’-]${LATIN}+)*(?:_?\d+|_\{[^{}]*\}|_${LATIN}+)?)`,
     "(?<sign>[-+*/^()[\\]{},;=:|‖]))",
   ].join("|"),
@@ -320,7 +333,7 @@ class Parser {
       const ten = base.digits === "10";
       base = { ...combine(base, this.signed(), (a, b) => a ** b), ten };
     }
-    while (this.next.text in SCALES) base = multiplied(base, SCALES[this.tokens[this.at++].text]);
+    while (this.next.text in FACTORS) base = multiplied(base, FACTORS[this.tokens[this.at++].text]);
     return base;
   }
   atom() {
@@ -398,8 +411,9 @@ const HAN = {
     /[不非没沒未错錯减減除超]|比(?![例率重])|[大小多少高低][于於]|至少|[最至][多少]|起码|以[上下内外]|之[间間外]|介[于於]/u,
   verb: /(?:[是为為得到有占佔比需共]|等[于於]|得出|需要)$/u,
   before:
-    /(?:大?[约約]|大概|近似|正好|恰好|刚好|就|只|仅|僅|都|各|第|一?共|总共|總共|每\p{Script=Han}*|所以|因此|故|应该?)$/u,
-  changes: /^[的多余餘几幾来]|[多半]$|[平立次]方|一半|倍数|倒数|[十百千万萬亿億]|分之/u,
+    /(?:大?[约約]|大概|近似|正好|恰好|刚好|就|只|仅|僅|都|各|第|第[一二三四][个個]?|一?共|总共|總共|每\p{Script=Han}*|所以|因此|故|应该?)$/u,
+  changes:
+    /^[的多余餘几幾来成折毛]|^分(?![钟鐘])|[多半]$|[平立次]方|一半|倍数|倒数|[十百千万萬亿億]|分之/u,
 };
 const ORDINALS = ["first", "second", "third", "fourth"];
 
@@ -432,6 +446,9 @@ function follows(tokens) {
 /* Units of one quantity, by their factors; a word that names none leaves a number as it is. */
 const UNITS = new Map(
   [
+    [/^(?:Kb|[kK]bits?|[kK]ilobits?)$/, "bit", 1e3],
+    [/^(?:Mb|[mM]bits?|[mM]egabits?)$/, "bit", 1e6],
+    [/^(?:Gb|[gG]bits?|[gG]igabits?)$/, "bit", 1e9],
     [/^(?:b|bytes?|字节|位元組)$/i, "byte", 1],
     [/^(?:bits?|比特|位元)$/i, "bit", 1],
     [/^(?:kb|kilobytes?|千字节)$/i, "byte", 1e3],

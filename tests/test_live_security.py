@@ -456,8 +456,19 @@ def test_a_link_that_holds_too_much_is_refused_at_once(
 
 
 @needs_live
+@pytest.mark.parametrize("count", [2_001, 99_000])
+def test_a_link_of_many_lines_is_refused_at_once(count: int, visit: Visit, site: Path) -> None:
+    """A line costs the editor far more than a character does: 99,000 held the page up for 29 s."""
+    tab = visit(make_path("en", "eight-steps") + make_link(site, "\n" * (count - 1)))
+    tab.wait_for_function('document.querySelector(".live-status")?.textContent', timeout=10_000)
+    assert tab.locator(".live-status").text_content() == read_words("en")["tooLarge"]
+    assert tab.locator(".live-editor").count() == 0
+
+
+@needs_live
 def test_a_link_of_100_kilobytes_is_taken(visit: Visit, site: Path) -> None:
-    code = ("x = 1\n" * 100_000)[:99_000]
+    code = "\n".join(["x = 1; " * 7] * 1_980)
+    assert 98_000 < len(code) < 100_000
     tab = visit(make_path("en", "eight-steps") + make_link(site, code))
     assert Live(tab).field(BLOCK).input_value() == code
 

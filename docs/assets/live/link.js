@@ -4,6 +4,7 @@ const HEAD = "#live=";
 export const isLink = (hash) => hash.startsWith(HEAD);
 const MOST_JSON = 1_000_000; // bytes, once inflated
 export const MOST_CODE = 100_000; // characters, of all edits together
+const MOST_LINES = 2_000; // of all edits together: the editor lays out each of them
 
 async function collectBytes(stream, most = Number.POSITIVE_INFINITY) {
   const chunks = [];
@@ -71,28 +72,30 @@ async function translated(entries, cells, lang, cellsIn) {
   return entries.map((entry) => entry.map((part, n) => (n === 4 ? translate(part) : part)));
 }
 
+function refuseTooMuch(codes) {
+  const code = codes.join("\n");
+  if (code.length > MOST_CODE) throw new RangeError(`more than ${MOST_CODE} characters`);
+  const lines = code.split(/\r\n?|\n/).length;
+  if (lines > MOST_LINES) throw new RangeError(`more than ${MOST_LINES} lines`);
+}
+
 /* What of such data fits the page as [cell, code], and the blocks that have changed since. */
 export function selectFitting(entries, cells) {
   const found = new Map();
   const lost = [];
-  let size = 0;
   for (const [id, origin, ...edit] of entries) {
     if (typeof id !== "string" || typeof edit[2] !== "string") throw new Error("not an edit");
     const cell = cells.find((one) => one.id === id && !one.torch);
     if (cell && cell.origin === origin) found.set(cell, applyDifference(cell.base, edit));
     else lost.push(id.slice(0, 60));
   }
-  for (const code of found.values()) size += code.length;
-  if (size > MOST_CODE) throw new RangeError(`more than ${MOST_CODE} characters`);
   return { fitting: [...found], lost };
 }
 
 /* The fragment of an address that holds the edits; a RangeError where they are too long for one. */
 export async function link(cells, lang) {
-  const entries = listEntries(cells, lang);
-  const size = entries.reduce((sum, [, , , , text]) => sum + text.length, 0);
-  if (size > MOST_CODE) throw new RangeError(`more than ${MOST_CODE} characters`);
-  const json = new TextEncoder().encode(JSON.stringify(entries));
+  refuseTooMuch(cells.filter((cell) => cell.edited).map((cell) => cell.code));
+  const json = new TextEncoder().encode(JSON.stringify(listEntries(cells, lang)));
   const packed = await collectBytes(through(new CompressionStream("deflate-raw"), json));
   const letters = btoa(Array.from(packed, (byte) => String.fromCharCode(byte)).join(""));
   return HEAD + letters.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
@@ -107,5 +110,7 @@ export async function edits(fragment, cells, lang, cellsIn) {
   const inflated = through(new DecompressionStream("deflate-raw"), packed);
   const json = await collectBytes(inflated, MOST_JSON);
   const entries = JSON.parse(new TextDecoder().decode(json));
-  return selectFitting(await translated(entries, cells, lang, cellsIn), cells);
+  const found = selectFitting(await translated(entries, cells, lang, cellsIn), cells);
+  refuseTooMuch(found.fitting.map(([, code]) => code));
+  return found;
 }

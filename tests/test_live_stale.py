@@ -150,6 +150,8 @@ EDITS: list[tuple[str, str, str, str, list[str]]] = [
     ("positions", "shift", "offset = 3", "offset = 7", []),
     ("softmax", "pull", "[1.0, 1.0, 1.0, 5.0]", "[2.0, 0.0, 1.0, 2.0]", []),
     ("softmax", "exercise-weights", "6.0]", "4.0]", ["The scores are", "so the weights are 3/10"]),
+    ("softmax", "definition", '["score", "exponential", "weight"]', '["s", "exp", "w"]', []),
+    ("scaling", "pairs", 'f"expectation: {mean}, variance: {variance}"', "mean, variance", []),
     ("eight-steps", "inputs", "[1, 1, 1, 1]]", "[1, 1, 1, 3]]", ["a11=", "The scores of three"]),
     (
         "eight-steps",

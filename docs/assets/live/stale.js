@@ -13,6 +13,7 @@ const WORD = /[a-z_]{3,}|[\u3400-\u9fff]{2,}/gi;
 const ROW = /[[(]\s*-?[\d.]+(?:[,\s]+-?[\d.]+)+\s*[\])]/g; // [1, 0, 2]
 const NUMBER = /(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\w)/g;
 const INDEX = ":is(msub, msup, msubsup, munder, munderover) > :not(:first-child)";
+const NAMING = "em, strong, code"; // as good as quotation marks
 const SMALL = 10; // a whole number below it counts many things
 const STRING = /"""[\s\S]*?"""|"([^"\n]*)"|'([^'\n]*)'/g;
 const LONGEST = 3; // words of a string that a text repeats: a longer one is a title or a message
@@ -23,7 +24,10 @@ export class StaleText {
     this.scopes = [];
     this.cellOf = new Map();
     this.owner = new Map(); // of the number of an inline value, its block
+    this.figures = new Map(); // of each cell, the numbers of its published figure
+    this.data = findData(cells);
     for (const cell of cells) {
+      this.figures.set(cell, listNumbers(cell.output.drawing?.textContent ?? ""));
       cell.isTask = Boolean(cell.place?.closest('.exercise[data-kind="write"]'));
       for (const place of [cell.output.frame, cell.block]) if (place) this.cellOf.set(place, cell);
       for (const [number] of cell.values) this.owner.set(number, cell);
@@ -118,7 +122,10 @@ export class StaleText {
      replaced. */
   findGone(touched, edited) {
     const shown = [...touched].filter(({ output }) => output.changed[0]);
-    const outputs = shown.flatMap(({ output, text }) => findLost(text, output.now.text));
+    const outputs = shown.flatMap(({ output, text, base }) => {
+      const labels = new Set(base.toLowerCase().match(WORD)); // of what is printed
+      return findLost(text, output.now.text).filter((token) => !labels.has(token));
+    });
     const inputs = edited.flatMap(({ base, code }) => findLost(...[base, code].map(findLiterals)));
     return new Set([...outputs, ...inputs]);
   }
@@ -130,14 +137,33 @@ export class StaleText {
   }
 
   /* The strings that the reader has replaced, as patterns: what speaks of them is of the published
-     example wherever it stands. The name of a choice has a meaning of its own. */
-  findWords(edited) {
+     example wherever it stands. The name of a choice has a meaning of its own. What no other block
+     uses may be any word, and counts where a text quotes it; a heading or a message, which nothing
+     uses, only where numbers have changed. */
+  findWords(touched, edited) {
     const choices = edited.flatMap(({ knobs }) => knobs.flatMap(({ names = [] }) => names));
-    const lost = edited.flatMap(({ base, code }) => {
-      const left = listStrings(code);
-      return listStrings(base).filter((one) => !left.includes(one) && !choices.includes(one));
+    const differ = [...touched].some((cell) => this.hasOtherNumbers(cell));
+    return edited.flatMap((cell) => {
+      const left = [...listStrings(cell.code), ...choices];
+      const { shared, used } = this.data.get(cell);
+      const lost = (code) => listStrings(code).filter((one) => !left.includes(one));
+      const quoted = lost(differ ? cell.base : used);
+      return [
+        ...lost(shared).map((one) => makePattern(one)),
+        ...quoted.map((one) => makePattern(one, true)),
+      ];
     });
-    return [...new Set(lost)].map(makePattern);
+  }
+
+  hasOtherNumbers(cell) {
+    const { output, text, failed } = cell;
+    if (failed || output.failing || output.countChangedValues()) return true;
+    const { figure } = output.now;
+    const shown = figure && new DOMParser().parseFromString(figure, "text/html").body.textContent;
+    return (
+      listNumbers(text) !== listNumbers(output.now.text) ||
+      (output.changed[1] && listNumbers(shown ?? "") !== this.figures.get(cell))
+    );
   }
 
   /* Whether a text holds one of them; what follows from a run by itself does not count. */
@@ -150,9 +176,15 @@ export class StaleText {
         else if (child.nodeType !== Node.ELEMENT_NODE) continue;
         else if (child.matches(VALUES)) shows ||= old.has(numberOf(child));
         else if (child.localName === "mn") parts.push(separate(child, parts.at(-1)));
+        else if (child.matches(NAMING)) quote(child);
         else if (!child.matches(`${TEXTS}, ${SKIPPED}, .output, .block, [class^=live-]`))
           read(child);
       }
+    };
+    const quote = (child) => {
+      parts.push("“");
+      read(child);
+      parts.push("”");
     };
     read(text);
     const whole = parts.join("");
@@ -170,7 +202,7 @@ export class StaleText {
     if (!touched.size) old.clear();
     const edits = this.cells.filter((one) => one.edited && !one.isTask && one.id !== "scratch");
     const edited = touched.size ? edits : [];
-    const [gone, words] = [this.findGone(touched, edited), this.findWords(edited)];
+    const [gone, words] = [this.findGone(touched, edited), this.findWords(touched, edited)];
     const stale = new Set();
     const notes = new Set();
     for (const scope of this.scopes) {
@@ -294,12 +326,41 @@ function listStrings(code) {
   return strings.filter((one) => /\p{L}/u.test(one) && one.split(" ").length <= LONGEST);
 }
 
-/* Finds a string as words of a text; a single character of Chinese only in quotation marks. */
-function makePattern(string) {
+/* Of each block, the code of the statements that those of other blocks use, which is the page's
+   example, and the code of those that any uses. */
+function findData(cells) {
+  const owners = cells.flatMap((cell) => cell.statements.map(() => cell));
+  const uses = cells.flatMap((cell) => cell.statements.map(([, , used]) => used));
+  const any = new Set(uses.flat());
+  const others = new Set(
+    uses.flatMap((used, n) => used.filter((one) => owners[one] !== owners[n])),
+  );
+  const found = new Map();
+  let at = 0;
+  for (const cell of cells) {
+    const lines = cell.base.split("\n");
+    const begin = at;
+    at += cell.statements.length;
+    const select = (used) =>
+      cell.statements
+        .filter((_, n) => used.has(begin + n))
+        .map(([first, last]) => lines.slice(first - 1, last).join("\n"))
+        .join("\n");
+    found.set(cell, { shared: select(others), used: select(any) });
+  }
+  return found;
+}
+
+const listNumbers = (text) => (text.replaceAll("−", "-").match(NUMBER) ?? []).join(" ");
+
+/* Finds a string as words of a text; a single character of Chinese, and what may be any word, only
+   in quotation marks. */
+function makePattern(string, quoted = false) {
   const escaped = string.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  if (/^\p{Script=Han}$/u.test(string)) return new RegExp(`[“「][^”」]*${escaped}`, "u");
-  if (/\p{Script=Han}/u.test(string)) return new RegExp(escaped, "u");
-  return new RegExp(`(?<![\\p{L}\\d])${escaped}(?![\\p{L}\\d])`, "iu");
+  const isHan = /\p{Script=Han}/u.test(string);
+  const whole = isHan ? escaped : `(?<![\\p{L}\\d])${escaped}(?![\\p{L}\\d])`;
+  if (quoted || /^\p{Script=Han}$/u.test(string)) return new RegExp(`[“「][^”」]*${whole}`, "iu");
+  return new RegExp(whole, "iu");
 }
 
 /* What stands in code as data: its numbers. */

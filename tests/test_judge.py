@@ -652,7 +652,7 @@ SENTENCES = [
     ("softmax", "while True:\n                pass", "stopped after 1 seconds"),
     ("softmax", "while True:\n                pass", "without end"),
     ("masking", "raise KeyboardInterrupt('away')", "KeyboardInterrupt: away"),
-    ("masking", "raise GeneratorExit", "GeneratorExit: "),
+    ("masking", "raise GeneratorExit('away')", "GeneratorExit: away"),
     ("masking", MISBEHAVES.format("raise ValueError"), "Misbehaves: <exception str() failed>"),
     ("masking", MISBEHAVES.format("raise SystemExit"), "Misbehaves: <exception str() failed>"),
     ("masking", MISBEHAVES.format("return 1"), "Misbehaves: <exception str() failed>"),

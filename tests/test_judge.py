@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import secrets
+import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -621,6 +623,12 @@ def test_a_wrong_function_is_refused(slug: str, body: str) -> None:
         assert judge_written(slug, write(slug, body)) is not None
 
 
+MISBEHAVES = """
+            class Misbehaves(Exception):
+                def __str__(self):
+                    {}
+
+            raise Misbehaves"""
 SENTENCES = [
     ("masking", "return np.tri(n)", "Truth values are asked for"),
     ("masking", "return causal_mask(n)", "without causal_mask"),
@@ -644,6 +652,31 @@ SENTENCES = [
     ),
     ("softmax", "while True:\n                pass", "stopped after 1 seconds"),
     ("softmax", "while True:\n                pass", "without end"),
+    ("masking", "raise KeyboardInterrupt('away')", "KeyboardInterrupt: away"),
+    ("masking", "raise GeneratorExit('away')", "GeneratorExit: away"),
+    ("masking", MISBEHAVES.format("raise ValueError"), "Misbehaves: <exception str() failed>"),
+    ("masking", MISBEHAVES.format("raise SystemExit"), "Misbehaves: <exception str() failed>"),
+    ("masking", MISBEHAVES.format("return 1"), "Misbehaves: <exception str() failed>"),
+    ("masking", MISBEHAVES.format("return model_mask(n)"), "without model_mask"),
+    (
+        "masking",
+        MISBEHAVES.format("while True:\n                        pass"),
+        "stopped after 1 seconds",
+    ),
+    (
+        "masking",
+        """
+            class Meta(type):
+                @property
+                def __name__(cls):
+                    raise SystemExit
+
+            class Named(Exception, metaclass=Meta):
+                pass
+
+            raise Named("away")""",
+        "Named: away",
+    ),
 ]
 
 
@@ -705,6 +738,67 @@ PATCHES_WITHIN = [
                 if isinstance(one, dict) and "_agree" in one:
                     one["_agree"] = lambda got, wanted: True""",
 ]
+
+
+RIGHT_FOR_ALL = """
+                    import attention_docs.figures.tasks as T
+                    T._agree = T._is_same = lambda *a: True"""
+PATCHES_AFTERWARDS = [
+    f"""
+            class E(Exception):
+                def __str__(self):{RIGHT_FOR_ALL}
+                    return "x"
+
+            raise E""",
+    f"""
+            class Meta(type):
+                @property
+                def __name__(cls):{RIGHT_FOR_ALL}
+                    return "x"
+
+            class E(Exception, metaclass=Meta):
+                pass
+
+            raise E""",
+    f"""
+            class E(Exception):
+                def __del__(self):{RIGHT_FOR_ALL}
+
+            raise E""",
+    f"""
+            class Left:
+                def __del__(self):{RIGHT_FOR_ALL}
+
+            ids.append(Left())
+            return []""",
+]
+
+
+@pytest.mark.parametrize("body", PATCHES_AFTERWARDS)
+def test_what_a_function_leaves_behind_does_not_judge_it(body: str) -> None:
+    """The text of an exception, the name of its class, and an end of life are code as well."""
+    assert judge_written("tokens", write("tokens", body)) is not None
+
+
+CHEATS = [
+    "import sys\nsys.settrace = lambda trace: None\n{}return model_softmax(scores)",
+    "{}import sys\n    getattr(sys, 'settr' + 'ace')(None)\n    return model_softmax(scores)",
+    "import types\n{}code = getattr(model_softmax, '__co' + 'de__')\n"
+    "    return types.FunctionType(code, {{'np': np}})(scores)",
+    "import secrets\nsecrets.randbits = lambda bits: 1\n{}return scores",
+]
+
+
+@pytest.mark.parametrize("code", CHEATS)
+def test_no_module_of_python_hides_the_work_of_another_function(
+    code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (secrets, sys):  # what a cheat sets there ends with its test
+        for name in ("settrace", "randbits"):
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, getattr(module, name))
+    written = code.format("def your(scores):\n    ") + "\nyour_softmax = your"
+    assert judge_written("softmax", written) is not None
 
 
 @pytest.mark.parametrize("patch", PATCHES_WITHIN)

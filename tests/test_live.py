@@ -9,6 +9,7 @@ import http.server
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -155,6 +156,103 @@ def test_a_drawing_that_would_hold_up_the_page_is_not_shown(n: int, is_shown: bo
     assert is_shown or "at most 60,000 tags, got 60,001" in figure
     session.begin(json.dumps([DRAWING.replace("{n}", "1").replace("<rect/>", "." * 3_000_000)]))
     assert "at most 3,000,000 characters" in json.loads(session.step(0))["figure"]
+
+
+@pytest.mark.parametrize(("opened", "closed"), [("<g>", "</g>"), ("<g>", "")])
+@pytest.mark.parametrize("n", [199, 200])
+def test_a_drawing_too_deep_for_the_page_is_not_shown(opened: str, closed: str, n: int) -> None:
+    tags = f"{opened * n}<rect/><input>{closed * n}<g></g>"
+    code = DRAWING.replace("{n}", "1").replace("<rect/>", tags)
+    session = Session(make_page(["1"]))
+    session.begin(json.dumps([code]))
+    figure = json.loads(session.step(0))["figure"]
+    deepest = 1 + n + (not closed)
+    assert figure.startswith("<svg>") == (deepest <= 200)
+    assert deepest <= 200 or f"at most 200 tags in each other, got {deepest}" in figure
+
+
+@pytest.mark.parametrize("code", ["raise ValueError('{}')", "raise ValueError, '{}'"])
+def test_an_error_says_no_more_than_a_page_holds(code: str) -> None:
+    session = Session(make_page(["1"]))
+    session.begin(json.dumps([code.format("x" * 30_000)]))
+    error = json.loads(session.step(0))["error"]
+    for key in ("message", "code"):
+        assert len(error[key]) <= 10_100
+    assert "… (30," in error["code"]
+    session.begin(json.dumps(["raise ValueError('x' * 30_000)"]))
+    message = json.loads(session.step(0))["error"]["message"]
+    assert message.startswith("ValueError: xxx")
+    assert message.endswith("x … (30,012 characters)")
+    assert len(message) <= 10_100
+
+
+HALVES = [
+    "print('\\ud800')",
+    "'\\ud800'",
+    "x = '\\ud800'\nprint(len(x))",
+    DRAWING.replace("{n}", "1").replace("'<rect/>'", "chr(0xD800)"),
+]
+
+
+@pytest.mark.parametrize("code", HALVES)
+def test_half_of_a_pair_is_a_text_like_any_other(code: str) -> None:
+    session = Session(make_page(["1", "x = 1", "print(x)"]))
+    session.begin(json.dumps(["x = 1", code, "print(len(str(x)))"]))
+    results = [json.loads(session.step(number)) for number in range(3)]
+    assert not [one["error"] for one in results if "error" in one]
+    assert results[2]["text"] == "1"
+
+
+BROKEN = """
+const { Runs } = await import(process.argv[1]);
+const bar = { run: {}, showStatus: console.log };
+Runs.prototype.handleBroken.call({ end() {}, bar, words: { broken: "{}" } }, process.argv[2]);
+"""
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="no Node.js")
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        (
+            "PythonError: Traceback (last):\n  File x\nKeyError: 1\nTypeError: 2\n    at f (x.js)",
+            "TypeError: 2",
+        ),
+        ("Error: no worker\n    at f (x.js)", "Error: no worker"),
+        ("one\ntwo", "two"),
+    ],
+)
+def test_what_has_ended_python_is_said(said: str, shown: str) -> None:
+    script = (ROOT / "docs" / "assets" / "live" / "runs.js").as_uri()
+    command = ["node", "--input-type=module", "-e", BROKEN, "--", script, said]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{shown}\n"
+
+
+HOSTILE = """
+class Meta(type):
+    def __getattribute__(cls, name): raise SystemExit
+class E(Exception, metaclass=Meta):
+    def __str__(self): raise KeyboardInterrupt
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (HOSTILE + "raise E", "SystemExit: "),
+        (DRAWING.replace("return f", "return 5 or f").replace("{n}", "1"), "AttributeError: "),
+    ],
+)
+def test_whatever_a_block_leaves_is_an_error_of_the_block(code: str, message: str) -> None:
+    session = Session(make_page(["1", "2"]))
+    session.begin(json.dumps(["1", code]))
+    session.step(0)
+    result = json.loads(session.step(1))
+    assert result["id"] == "b1"
+    assert result["error"]["message"].startswith(message)
+    session.begin(json.dumps(["1", "print(3)"]))
+    assert json.loads(session.step(1))["text"] == "3"
 
 
 def test_a_module_that_would_end_python_is_an_error() -> None:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import builtins
 import copy
-import inspect
 import re
-import secrets
 import sys
-import types
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+
+# These stay, whatever a reader makes of np.allclose.
+from inspect import signature, unwrap
+from secrets import randbits
+from sys import gettrace, settrace
 from time import perf_counter
+from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
 
 import numpy as np
-from numpy import allclose, array, asarray  # these stay, whatever a reader makes of np.allclose
+from numpy import allclose, array, asarray
 
 from attention_docs.figures.figure import Figure, Wording, make_phrase
 from attention_docs.figures.tables import Table
@@ -35,6 +38,8 @@ HELPERS = ("checks", "signatures", "text")  # modules of the package that do no 
 LIBRARIES = {"numpy", "attention_docs", *sys.stdlib_module_names} - {"__main__"}
 AROUND = {"settrace", "setprofile", "_getframe", "__code__", "__globals__", "f_back"}
 """Names by which a function would look at its judge instead of its arguments."""
+_get_class_name: Callable[[type], str] = vars(type)["__name__"].__get__
+"""The name of a class, whatever its metaclass makes of it."""
 restorers: list[Callable[[], None]] = []
 """What puts modules back after each call of a written function; a live page says how."""
 
@@ -57,7 +62,7 @@ class Task:
 
     def draw_inputs(self) -> list[tuple[Any, ...]]:
         """The inputs of one run."""
-        rng = np.random.Generator(np.random.PCG64(secrets.randbits(64)))
+        rng = np.random.Generator(np.random.PCG64(randbits(64)))
         return [*self.inputs, *(self.draw(rng) for _ in range(DRAWN))]
 
 
@@ -99,9 +104,10 @@ def find_failure(written: Callable[..., Any], task: Task) -> Failure | None:
         >>> found.wanted, float(found.got), found.mistake
         (1.0, 2.0, 'doubled')
     """
+    own = (*globals().items(),)
     answer, inputs = detach(task.answer), task.draw_inputs()
     asks_for_softmax = _agree(_try(softmax, inputs[-1]), answer(*_copy(inputs[-1])))
-    run = _Run(task, perf_counter() + SECONDS, not asks_for_softmax, tuple(restorers))
+    run = _Run(task, perf_counter() + SECONDS, not asks_for_softmax, tuple(restorers), own)
     got = [_call(written, one, run) for one in inputs]
     # Only now: nothing of the reader's runs any more that could look for what is wanted.
     wanted = [answer(*_copy(one)) for one in inputs]
@@ -110,7 +116,7 @@ def find_failure(written: Callable[..., Any], task: Task) -> Failure | None:
     changes = not _is_same(_call(written, inputs[first], run), got[first])
     if not wrong and not changes:
         return None
-    names = inspect.signature(task.answer).parameters
+    names = signature(task.answer).parameters
     reason = _find_reason(got[first], wanted[first], changes)
     if reason is None:
         reason = _find_mistake([(inputs[n], got[n]) for n in wrong], task)
@@ -171,7 +177,7 @@ def detach(function: Callable[..., Any]) -> Callable[..., Any]:
         >>> print(detach(eval("lambda x: np.sqrt(x)", {"np": None}))(4.0))
         2.0
     """
-    if not isinstance(function, types.FunctionType):
+    if not isinstance(function, FunctionType):
         return function
     around = function.__globals__
     space: dict[str, Any] = {"__builtins__": builtins}
@@ -180,19 +186,19 @@ def detach(function: Callable[..., Any]) -> Callable[..., Any]:
             space[name] = GIVEN[name]
         elif name in around:
             value = around[name]
-            is_own = isinstance(value, types.FunctionType) and value.__globals__ is around
+            is_own = isinstance(value, FunctionType) and value.__globals__ is around
             space[name] = detach(value) if is_own and value is not function else value
-    cells = tuple(types.CellType(detach(cell.cell_contents)) for cell in function.__closure__ or ())
-    made = types.FunctionType(
-        function.__code__, space, function.__name__, function.__defaults__, cells
+    cells = tuple(CellType(detach(cell.cell_contents)) for cell in function.__closure__ or ())
+    made = FunctionType(  # its code is a copy, so that calls of the original are told apart
+        function.__code__.replace(), space, function.__name__, function.__defaults__, cells
     )
     made.__kwdefaults__ = function.__kwdefaults__
     return made
 
 
-def _list_names(code: types.CodeType) -> set[str]:
+def _list_names(code: CodeType) -> set[str]:
     """The names that a function and the functions in it take from outside."""
-    inner = (_list_names(one) for one in code.co_consts if isinstance(one, types.CodeType))
+    inner = (_list_names(one) for one in code.co_consts if isinstance(one, CodeType))
     return set(code.co_names).union(*inner)
 
 
@@ -216,10 +222,11 @@ class _Run:
     deadline: float
     lends_softmax: bool  # unless it is asked for
     restorers: Sequence[Callable[[], None]]
+    own: Sequence[tuple[str, Any]]  # what this module held before the first call
     called: str = ""  # a function that does the work in the place of the reader's
     late: bool = False
 
-    def trace(self, frame: types.FrameType, event: str, _: Any) -> Any:
+    def trace(self, frame: FrameType, event: str, _: Any) -> Any:
         """Python calls it for every call, and for every line of what is no library."""
         if event == "call":
             module = frame.f_globals.get("__name__", "")
@@ -236,14 +243,18 @@ class _Run:
             raise _Stopped
         return self.trace
 
-    def _does_the_work(self, frame: types.FrameType, module: str) -> bool:
+    def find_lost_trace(self) -> None:
+        """Refuse a function that has ended its watching and gives a result all the same."""
+        if gettrace() != self.trace and not (self.called or self.late):
+            self.called = "settrace"
+
+    def _does_the_work(self, frame: FrameType, module: str) -> bool:
         """Whether the model answer is called, or a chapter's function by what is no such one.
 
         A call passes through the check of the signature, whose conditions are lambdas.
         """
         code, before = frame.f_code, frame.f_back
-        answer = self.task.answer
-        if code is answer.__code__ and frame.f_globals is answer.__globals__:
+        if code is self.task.answer.__code__:
             return True
         if not _is_chapter(module) or code.co_name in ("<module>", "<lambda>"):
             return False
@@ -251,7 +262,7 @@ class _Run:
             before = before.f_back
         if before and _is_chapter(before.f_globals.get("__name__", "")):
             return False
-        return not (self.lends_softmax and code is inspect.unwrap(softmax).__code__)
+        return not (self.lends_softmax and code is unwrap(softmax).__code__)
 
 
 def _is_chapter(module: str) -> bool:
@@ -262,23 +273,23 @@ def _is_chapter(module: str) -> bool:
 
 def _call(function: Callable[..., Any], arguments: tuple[Any, ...], run: _Run) -> Any:
     """What a function gives, or why it gives nothing. What it sets in this module ends with it."""
-    own, traced = (*globals().items(),), sys.gettrace()
-    copied = _copy(arguments)
-    result: Any = None
+    traced = gettrace()
+    result, raised = None, ""
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            sys.settrace(run.trace)
-            result = function(*copied)
-            globals().update(own)
-            result = _settle(result)
-    except _Stopped:
-        pass
-    except (Exception, SystemExit) as error:
-        result = error
+            settrace(run.trace)
+            try:
+                result = function(*_copy(arguments))
+                globals().update(run.own)
+                result = _settle(result)
+                run.find_lost_trace()
+            except BaseException as error:
+                globals().update(run.own)
+                raised = _describe(error)
     finally:
-        sys.settrace(traced)
-        globals().update(own)
+        settrace(traced)
+        globals().update(run.own)
         for restore in run.restorers:
             restore()
     if run.called:
@@ -287,11 +298,20 @@ def _call(function: Callable[..., Any], arguments: tuple[Any, ...], run: _Run) -
     if run.late:
         said = make_phrase("tasks", "late", seconds=int(SECONDS))
         return NoResult(said, make_phrase("tasks", "endless"))
-    if isinstance(result, BaseException):
-        return NoResult(_verbatim(f"{type(result).__name__}: {result}"[:200]))
+    if raised:
+        return NoResult(_verbatim(raised))
     if result is None:
         return NoResult(make_phrase("tasks", "nothing"), make_phrase("tasks", "return"))
     return result
+
+
+def _describe(error: BaseException) -> str:
+    """An exception in a line. Its text may be made by code of the reader's, so it is watched."""
+    name = _get_class_name(type(error))
+    try:
+        return f"{name}: {error}"[:200]
+    except BaseException:
+        return f"{name}: <exception str() failed>"[:200]  # as a traceback has it
 
 
 # --- what it gives, and what is wanted

@@ -14,5 +14,5 @@ def describe_text(text: str) -> dict[str, Any]:
     return {
         "text": text,
         "values": [float(number) for number in NUMBER.findall(text)],
-        "sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "sha256": hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest(),
     }

@@ -189,4 +189,4 @@ def _from_rows(rows: list[list[str]]) -> dict[tuple[str, str], str]:
 
 def hash_figure(text: str) -> str:
     """A figure, as one word."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]

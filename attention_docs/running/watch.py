@@ -28,7 +28,7 @@ class Buffer(io.StringIO):
 
     def write(self, text: str, /) -> int:
         """Take one more piece."""
-        self.size += len(text.encode())
+        self.size += len(text.encode(errors="surrogatepass"))
         if self.size > LARGEST:
             raise ValueError(
                 f"a block prints at most {LARGEST:,} bytes, got more: "

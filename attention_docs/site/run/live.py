@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import linecache
+import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -20,7 +21,12 @@ from typing import Any
 from attention_docs.running.result import Code, Result, hash_figure
 from attention_docs.site.run.finite import FiniteCheck
 from attention_docs.site.run.interactive import InteractiveRunner, replace_questions
-from attention_docs.site.run.live_errors import describe_error, locate_error, refuse_modules
+from attention_docs.site.run.live_errors import (
+    describe_error,
+    locate_error,
+    name_error,
+    refuse_modules,
+)
 from attention_docs.site.run.live_state import LiveState
 from attention_docs.site.run.memo import SLOW_SECONDS, Outcome, OutcomeMemo
 from attention_docs.site.run.needed_names import find_needed_names, find_waiting
@@ -30,9 +36,12 @@ from attention_docs.text import TextFile
 
 RERUN_SECONDS = 0.05  # seconds that a dragged knob lets run again, rather than copy the state
 COPY_DISTANCES = {1, 4, 16, 64, 256}  # blocks behind the knob where it is copied all the same
-LARGEST_DRAWING = {"characters": 3_000_000, "tags": 60_000}
+LARGEST_DRAWING = {"characters": 3_000_000, "tags": 60_000, "tags in each other": 200}
 """Of a drawing: one that is larger would hold up the page, where nobody can stop it."""
 
+TAG = re.compile(r"""<(/?)([a-zA-Z][\w-]*)(?:[^<>"']|"[^"]*"|'[^']*')*?(/?)>""")
+VOID = {"br", "hr", "img", "input", "wbr"}
+"""Tags of HTML that hold nothing."""
 JUDGE = "from attention_docs.figures.tasks import"
 """What a block begins with that judges a function of the reader's."""
 Published = tuple[str, str]
@@ -186,7 +195,11 @@ class Session:
             for variable, name, content in cell.files:
                 self.runner.namespace[variable] = TextFile(name, content)
             return json.dumps({"id": cell.id, "torch": True})
-        return json.dumps(self._run(number, draws and not at, at))
+        try:
+            return json.dumps(self._run(number, draws and not at, at))
+        except BaseException as error:  # what a block leaves may be as hostile as what it does
+            self.codes_run[-1] = None
+            return json.dumps({"id": cell.id, "error": locate_error(name_error(error), 0, "")})
 
     def _note_state(self, number: int, hurry: bool) -> None:
         """Copy what is there before a block and make a key of it; in a hurry not everywhere."""
@@ -355,10 +368,26 @@ class Session:
         return True
 
 
+def _measure_depth(svg: str) -> int:
+    """How many tags stand in each other at most; what is never closed holds all that follows."""
+    depth = deepest = drawings = 0
+    for closes, name, ends_itself in TAG.findall(svg):
+        step = -1 if closes else 1
+        drawings += step * (name == "svg")
+        if name in VOID or (
+            ends_itself and drawings > 0
+        ):  # a slash at the end says nothing in HTML
+            continue
+        depth = max(depth + step, 0)
+        deepest = max(deepest, depth)
+    return deepest
+
+
 def _limit_drawing(svg: str) -> str:
     """A drawing, or in its place why it is not shown."""
-    for name, size in {"characters": len(svg), "tags": svg.count("<")}.items():
-        most = LARGEST_DRAWING[name]
+    measures: list[Callable[[str], int]] = [len, lambda svg: svg.count("<"), _measure_depth]
+    for (name, most), measure in zip(LARGEST_DRAWING.items(), measures, strict=True):
+        size = measure(svg)
         if size > most:
             return f"<p>ValueError: a drawing has at most {most:,} {name}, got {size:,}</p>"
     return svg

@@ -7,6 +7,8 @@ import sys
 from importlib.abc import MetaPathFinder
 from typing import Any
 
+LONGEST = 10_000
+"""Characters of a message or a line that are shown: more would hold up the page."""
 REFUSED = {"_ctypes", "ctypes"}
 """Modules that end Python in a browser when they are loaded."""
 
@@ -45,7 +47,21 @@ def describe_error(error: str, listing: str, first_line: int, code: str) -> dict
 def locate_error(message: str, line: int, code: str) -> dict[str, Any]:
     """A message with a line of a block, counted from 1; 0 is none."""
     return {
-        "message": message,
+        "message": _cut(message),
         "line": line,
-        "code": code.split("\n")[line - 1].strip() if line else "",
+        "code": _cut(code.split("\n")[line - 1].strip() if line else ""),
     }
+
+
+def name_error(error: BaseException) -> str:
+    """An exception in a line, whatever its own code makes of its name and its text."""
+    name = vars(type)["__name__"].__get__(type(error))
+    try:
+        return f"{name}: {error}"
+    except BaseException:
+        return f"{name}: <exception str() failed>"  # as a traceback has it
+
+
+def _cut(text: str) -> str:
+    """A text, or its beginning and how long it is."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} … ({len(text):,} characters)"

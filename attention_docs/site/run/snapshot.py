@@ -128,7 +128,8 @@ class Keyer(Copier):
         """Compare texts by value, not by identity."""
         if type(obj) is not str:
             return None
-        return int.from_bytes(hashlib.blake2b(obj.encode(), digest_size=16).digest())
+        encoded = obj.encode(errors="surrogatepass")  # half of a pair is a text, too
+        return int.from_bytes(hashlib.blake2b(encoded, digest_size=16).digest())
 
     def _share_with_defaults(self, obj: types.FunctionType) -> Any:
         return self._share(obj)

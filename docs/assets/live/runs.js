@@ -70,7 +70,11 @@ export class Runs {
       return;
     }
     const lines = text.trim().split("\n");
-    const last = (/^\s*at |^\S*@/.test(lines.at(-1)) ? lines[0] : lines.at(-1)).slice(0, 200);
+    const ofPython = lines.findLast(
+      (line) => /^\w+Error:/.test(line) && !line.startsWith("PythonError"),
+    );
+    const isTrace = /^\s*at |^\S*@/.test(lines.at(-1));
+    const last = (ofPython ?? (isTrace ? lines[0] : lines.at(-1))).slice(0, 200);
     const isMemory = /memory|allocation|RangeError/i.test(text);
     this.bar.showStatus(isMemory ? this.words.memory : fillTemplate(this.words.broken, last));
   }

@@ -104,6 +104,18 @@ def test_the_opening_waits_until_the_class_has_answered(visit: Visit) -> None:
 
 
 @needs_browser
+def test_a_clicker_turns_the_page_after_a_press_on_an_option(visit: Visit) -> None:
+    """Its keys are PageUp and PageDown; the arrows choose among the options."""
+    tab = visit(f"{make_path('en', 'softmax')}?slides=guess-lead")
+    number = tab.locator(".slides-bar [role=status]").inner_text()
+    tab.locator(".slides > .shown .guess input").first.check()
+    tab.keyboard.press("ArrowDown")
+    assert tab.locator(".slides-bar [role=status]").inner_text() == number
+    tab.keyboard.press("PageDown")
+    assert tab.locator(".slides-bar [role=status]").inner_text() != number
+
+
+@needs_browser
 def test_results_in_folds_come_last(visit: Visit) -> None:
     tab = visit(make_path("en", "softmax"))
     folded = tab.locator("article details .result").evaluate_all("all => all.map((one) => one.id)")

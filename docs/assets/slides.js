@@ -160,9 +160,11 @@
 
   const MOVES = { ArrowRight: 1, PageDown: 1, " ": 1, ArrowLeft: -1, PageUp: -1 };
   addEventListener("keydown", (event) => {
-    const taken = event.target.closest?.(
-      "input, select, textarea, summary, [tabindex], [role=slider]",
-    );
+    // A clicker's keys turn the page after a press on an option or a fold, too.
+    const kept = event.key.startsWith("Page")
+      ? "select, textarea, [contenteditable], input:not([type=radio], [type=checkbox])"
+      : "input, select, textarea, summary, [tabindex], [role=slider]";
+    const taken = event.target.closest?.(kept);
     const pressed = event.key === " " && event.target.closest?.("button");
     if (
       event.defaultPrevented ||

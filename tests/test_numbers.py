@@ -3,7 +3,7 @@
 import re
 
 from attention_docs.site.snapshots import format_chapters
-from tests.conftest import ROOT
+from tests.conftest import read_project
 from tests.test_index import WEIGHTS
 
 
@@ -14,7 +14,7 @@ def test_the_example_of_an_inline_value(page):
 
 def test_the_counts_of_the_whole_site(numbers_json):
     """They stand in no reviewed file: the pages' sources and the records are counted here."""
-    sources = [path.read_text("utf-8") for path in (ROOT / "docs" / "en").rglob("*.md")]
+    sources = [page.text for page in read_project().pages["en"].values()]
     blocks = sum(len(re.findall(r"(?m)^ *```python exec", text)) for text in sources)
     records = numbers_json["records"]
     kinds = [one["kind"] for one in records if one["lang"] == "en"]

@@ -171,11 +171,9 @@ def softmax_of_rows(s):
     return e / e.sum(axis=-1, keepdims=True)
 
 
-sentence = np.array([[0.0, 3, 0], [3, 0, 3], [0, 3, 0]])  # the scores of chapter 4
+sentence = np.array([[0.0, 3, 0], [3, 0, 3], [0, 3, 0]])  # chapter 4
 of_words = softmax_of_rows(sentence)
 check("the package gives the same", np.abs(of_words - softmax(sentence)).max() < 1e-12)
-scores = dot(queries, keys)  # (3, 3), of the pencil run: whole numbers, not scaled
-weights = softmax_of_rows(scores)
 table(
     list(zip(sentence, of_words, of_words.sum(axis=1), strict=True)),
     columns=["scores", "weights", "sum"],
@@ -237,6 +235,8 @@ table(
 # --8<-- [end:dominates]
 
 # --8<-- [start:dominates-output]
+scores = dot(queries, keys)  # (3, 3), of the pencil run, not scaled
+weights = softmax_of_rows(scores)
 outputs = weights @ values
 gap_of, rest, rest_bound, distance, distance_bound = [], [], [], [], []
 for i in range(3):

@@ -463,7 +463,7 @@ def test_links_of_the_copies_lead_somewhere(site: Path) -> None:
             target, _, anchor = (link[0] or link[1]).partition("#")
             if target.startswith("http"):
                 continue
-            other = path.parent / target if target else path
+            other = path.parent / target.partition("?")[0] if target else path
             assert other.is_file(), (path, target)
             if anchor and other.suffix == ".md":
                 assert f'<a id="{anchor}"></a>' in other.read_text(encoding="utf-8"), (path, link)

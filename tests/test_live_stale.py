@@ -175,6 +175,7 @@ EDITS: list[tuple[str, str, str, str, list[str]]] = [
             "The value of bites itself",
             "Bites gives 0.49",
             "Dog gives 0.91",
+            "no component in common with dog or man",
             "Look at man, too",
             "the vector of dog has a 1",
             "The row of dog times",

@@ -47,7 +47,7 @@ ORDER = {
 HTML = {"questiontext", "generalfeedback", "hint", "feedback", "graderinfo", "responsetemplate"}
 HTML |= {"info", "correctfeedback", "partiallycorrectfeedback", "incorrectfeedback"}
 FRACTIONS = {100, 50, 33.33333, 25, 20, 0, -50}
-GUESSES = re.compile(r"^/+ guess \| (.*)\n    id: (.*)\n((?:    .*\n)*)\n(.*?)^- \[", re.M | re.S)
+GUESSES = re.compile(r"(?m)^/+ guess \| (.*)\n    id: (.*)\n((?:    .*\n)*)\n((?s:.*?))^- \[")
 LANGUAGE_OF = {"zh-hant": "zh"}  # the sources of what is converted
 GAP = re.compile(r"\{1:NUMERICAL:=(-?[\d.e-]+):([\d.e-]+)\}")
 

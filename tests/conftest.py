@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import faulthandler
 import gc
 import http.server
 import json
@@ -17,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import lxml.html
@@ -58,7 +57,6 @@ VNU_JAR = os.environ.get("VNU_JAR", "")
 EPUBCHECK = os.environ.get("EPUBCHECK_JAR", "/usr/share/java/epubcheck.jar")  # Debian's
 
 UNREAD = pytest.StashKey[list[str]]()
-STACKS = pytest.StashKey[IO[str]]()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -109,6 +107,14 @@ def find_missing_epubcheck() -> str:
 
 
 @cache
+def find_missing_coq() -> str:
+    """What stands in the way of checking proofs, if anything does."""
+    if shutil.which("coqc"):
+        return ""
+    return "Coq is missing: apt-get install coq libcoq-coquelicot"
+
+
+@cache
 def find_missing_speech() -> str:
     """What to say where set-up has not brought Speech Rule Engine."""
     found = shutil.which("node") and (ROOT / "node_modules" / "speech-rule-engine").is_dir()
@@ -125,6 +131,8 @@ TOOLS = {
     "firefox": Tool("REQUIRE_ENGINES", engines.find_missing_firefox),
     "webkit": Tool("REQUIRE_ENGINES", engines.find_missing_webkit),
     "speech": Tool("REQUIRE_SPEECH", find_missing_speech),
+    "node": Tool("REQUIRE_SPEECH", lambda: "" if shutil.which("node") else "Node.js is missing"),
+    "coq": Tool("REQUIRE_COQ", find_missing_coq),
     "epubcheck": Tool("REQUIRE_EPUBCHECK", find_missing_epubcheck),
     "vnu": Tool("REQUIRE_VNU", lambda: "" if VNU_JAR else "VNU_JAR names no HTML checker"),
 }
@@ -136,8 +144,8 @@ def list_tools(item: pytest.Item) -> list[str]:
     return [name for mark in item.iter_markers("needs") for name in mark.args]
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+@pytest.hookimpl(tryfirst=True)  # before its fixtures are set up
+def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test where a tool is missing; fail it where the tool is required."""
     for name in list_tools(item):
         tool = TOOLS[name]
@@ -145,54 +153,6 @@ def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
             if os.environ.get(tool.required_by):
                 pytest.fail(f"{tool.required_by} is set, and {fault}", pytrace=False)
             pytest.skip(fault)
-    with limit_time(item, LIMITS["setup"]):
-        return (yield)
-
-
-# --- how long a test may take
-
-# Seconds. The first test that asks for the site or for all records waits until they are made, which
-# takes minutes: that is no hang.
-LIMITS = {"setup": 3600, "call": 1200, "teardown": 1200}
-
-
-@contextmanager
-def limit_time(item: pytest.Item, seconds: float) -> Iterator[None]:
-    """End the process of a test that takes longer, and write down where each thread stands; the
-    other processes go on. A signal would not do: it reaches Python alone, where hangs are rare."""
-    faulthandler.dump_traceback_later(seconds, exit=True, file=item.config.stash[STACKS])
-    try:
-        yield
-    finally:
-        faulthandler.cancel_dump_traceback_later()
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Stacks go to the terminal, or to where the process that collects the reports finds them."""
-    worker = get_xdist_worker_id(session)
-    if worker == "master":
-        session.config.stash[STACKS] = os.fdopen(os.dup(2), "w")
-    else:
-        session.config.stash[STACKS] = find_stacks(session, worker).open("w", encoding="utf-8")
-
-
-def find_stacks(session: pytest.Session, worker: str) -> Path:
-    """Where a process writes down what has hung."""
-    return find_shared_folder(session) / f"{worker}.stacks"
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_handlecrashitem(crashitem: str, report: Any, sched: Any) -> None:
-    """A test that took its process along says why."""
-    stacks = find_stacks(sched.config.pluginmanager.getplugin("session"), report.node.gateway.id)
-    report.sections.append(("the stacks of its process", stacks.read_text(encoding="utf-8")))
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
-    """The same limit for what tidies up."""
-    with limit_time(item, LIMITS["teardown"]):
-        return (yield)
 
 
 # --- what tests have read of the record: see tests/page.py
@@ -205,8 +165,7 @@ FILES: set[str] = set()  # that ran
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """What a test has read goes with its report to the process that collects the reports."""
     try:
-        with limit_time(item, LIMITS["call"]):
-            return (yield)
+        return (yield)
     finally:
         if READ:
             item.user_properties.append(("read", [*READ]))

@@ -9,7 +9,6 @@ import http.server
 import io
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -210,7 +209,7 @@ Runs.prototype.handleBroken.call({ end() {}, bar, words: { broken: "{}" } }, pro
 """
 
 
-@pytest.mark.skipif(not shutil.which("node"), reason="no Node.js")
+@pytest.mark.needs("node")
 @pytest.mark.parametrize(
     ("said", "shown"),
     [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from functools import cache
 from pathlib import Path
@@ -18,10 +17,7 @@ from attention_docs.site.read.settings import read_settings
 from attention_docs.site.render.derivations import add_proof_lines
 from tests.conftest import LANGUAGES, ROOT, find_page_folder, parse_html
 
-COQ = shutil.which("coqc") is not None or bool(os.environ.get("REQUIRE_COQ"))
-needs_coq = pytest.mark.skipif(
-    not COQ, reason="Coq is missing: apt-get install coq libcoq-coquelicot"
-)
+needs_coq = pytest.mark.needs("coq")
 BOX = """# A {{ #a }}
 
 /// result | Shifted

@@ -34,6 +34,13 @@ REFERENCE = (
 """Over its tokens the mean output of a head is taken."""
 
 
+def _read(name: str) -> dict[str, Any]:
+    """A file of what was measured on SmolLM2-135M-Instruct."""
+    path = Path(__file__).parent / "smollm2" / name
+    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return kept
+
+
 def load_beginnings() -> dict[str, Any]:
     """How SmolLM2-135M-Instruct goes on with some beginnings, as measured.
 
@@ -46,10 +53,7 @@ def load_beginnings() -> dict[str, Any]:
         >>> found["beginnings"][0]["text"]
         'The cat sat on the'
     """
-    kept: dict[str, Any] = json.loads(
-        (Path(__file__).parent / "smollm2" / BEGINNINGS).read_text(encoding="utf-8")
-    )
-    return kept
+    return _read(BEGINNINGS)
 
 
 def load_neuron() -> dict[str, Any]:
@@ -62,9 +66,7 @@ def load_neuron() -> dict[str, Any]:
         >>> load_neuron()["raised"][:2]
         [' November', ' December']
     """
-    path = Path(__file__).parent / "smollm2" / NEURON
-    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return kept
+    return _read(NEURON)
 
 
 def load_neurons() -> dict[str, Any]:
@@ -78,9 +80,7 @@ def load_neurons() -> dict[str, Any]:
         >>> load_neurons()["texts"]
         737
     """
-    path = Path(__file__).parent / "smollm2" / NEURONS
-    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return kept
+    return _read(NEURONS)
 
 
 class Sizes(NamedTuple):
@@ -120,10 +120,7 @@ def load_batch() -> dict[str, Any]:
         >>> load_batch()["alone"][0]["next"][0]
         [' Paris', 0.806]
     """
-    kept: dict[str, Any] = json.loads(
-        (Path(__file__).parent / "smollm2" / BATCH).read_text(encoding="utf-8")
-    )
-    return kept
+    return _read(BATCH)
 
 
 def load_examples() -> dict[str, Any]:
@@ -137,10 +134,7 @@ def load_examples() -> dict[str, Any]:
         >>> load_examples()["answers"][0]["next"][0][0]
         ' slow'
     """
-    kept: dict[str, Any] = json.loads(
-        (Path(__file__).parent / "smollm2" / EXAMPLES).read_text(encoding="utf-8")
-    )
-    return kept
+    return _read(EXAMPLES)
 
 
 class Sinks(NamedTuple):
@@ -225,8 +219,7 @@ def load_maps() -> Maps:
         >>> load_maps().tokens[4]
         ' France'
     """
-    path = Path(__file__).parent / "smollm2" / MAPS
-    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    kept = _read(MAPS)
     return Maps(**{**kept, "sinks": [Sinks(**one) for one in kept["sinks"]]})
 
 

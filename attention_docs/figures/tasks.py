@@ -286,7 +286,7 @@ def _call(function: Callable[..., Any], arguments: tuple[Any, ...], run: _Run) -
                 run.find_lost_trace()
             except BaseException as error:
                 globals().update(run.own)
-                raised = _describe(error)
+                raised = name_error(error)[:200]
     finally:
         settrace(traced)
         globals().update(run.own)
@@ -305,13 +305,13 @@ def _call(function: Callable[..., Any], arguments: tuple[Any, ...], run: _Run) -
     return result
 
 
-def _describe(error: BaseException) -> str:
-    """An exception in a line. Its text may be made by code of the reader's, so it is watched."""
+def name_error(error: BaseException) -> str:
+    """An exception in a line, whatever its own code makes of its name and its text."""
     name = _get_class_name(type(error))
     try:
-        return f"{name}: {error}"[:200]
+        return f"{name}: {error}"
     except BaseException:
-        return f"{name}: <exception str() failed>"[:200]  # as a traceback has it
+        return f"{name}: <exception str() failed>"  # as a traceback has it
 
 
 # --- what it gives, and what is wanted

@@ -1,6 +1,7 @@
-/* "?slides", "?slides=3" or "?slides=out-control": the page as slides, made of its own figures, guesses, derivations and results, and last
-   of the results in its folds. They are the very parts of the page, so that what can be taken in hand
-   still can. A classic script, since from a disk no module comes: see site.js. */
+/* "?slides", "?slides=3" or "?slides=out-control": the page as slides, made of its own figures,
+   guesses, derivations and results, and last of the results in its folds. They are the very parts of
+   the page, so that what can be taken in hand still can. A classic script, since from a disk no
+   module comes: see site.js. */
 "use strict";
 
 (() => {

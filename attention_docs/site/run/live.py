@@ -24,7 +24,6 @@ from attention_docs.site.run.interactive import InteractiveRunner, replace_quest
 from attention_docs.site.run.live_errors import (
     describe_error,
     locate_error,
-    name_error,
     refuse_modules,
 )
 from attention_docs.site.run.live_state import LiveState
@@ -198,6 +197,8 @@ class Session:
         try:
             return json.dumps(self._run(number, draws and not at, at))
         except BaseException as error:  # what a block leaves may be as hostile as what it does
+            from attention_docs.figures.tasks import name_error
+
             self.codes_run[-1] = None
             return json.dumps({"id": cell.id, "error": locate_error(name_error(error), 0, "")})
 

@@ -53,15 +53,6 @@ def locate_error(message: str, line: int, code: str) -> dict[str, Any]:
     }
 
 
-def name_error(error: BaseException) -> str:
-    """An exception in a line, whatever its own code makes of its name and its text."""
-    name = vars(type)["__name__"].__get__(type(error))
-    try:
-        return f"{name}: {error}"
-    except BaseException:
-        return f"{name}: <exception str() failed>"  # as a traceback has it
-
-
 def _cut(text: str) -> str:
     """A text, or its beginning and how long it is."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} … ({len(text):,} characters)"

@@ -220,7 +220,6 @@ def test_event(chapter):
 
 
 @needs_model
-@pytest.mark.timeout(600)
 def test_the_examples_are_measured_again(in_torch: Any) -> None:  # noqa: F811
     """By this code, and by a second implementation, in PyTorch."""
     model = load_smollm2(FILE)

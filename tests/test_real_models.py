@@ -36,7 +36,7 @@ from attention_docs.real_models import (
     read_safetensors,
 )
 from attention_docs.transformer_block import rms_norm, silu, swiglu
-from tests.exact import make_test_of_asked
+from tests.exact import assert_printed, make_test_of_asked
 from tests.page import Page, parse_number
 
 FOLDER = Path(mathformer.__file__).parent
@@ -700,6 +700,7 @@ def test_names(chapter: Page) -> None:
         for one in people
     ]
     np.testing.assert_allclose(chapter.grid("names"), wanted, rtol=0, atol=0.00501)
+    assert_printed(chapter.grid("names")[:, 0], [one["weight"] for one in people], 3)
     near = [one["place"] <= 50 for one in people]
     assert [one["place"] for one in people].count(1) == 1  # "once it is the very first"
     assert all(one["induction"] < one["whole"] for one in people)  # "loses in all ten"
@@ -710,7 +711,7 @@ def test_names(chapter: Page) -> None:
     assert chapter.values("names")[:10] == [
         names[0],
         names[0].split()[0],
-        *(f"{one:.2f}" for one in said),
+        *(f"{one:.3f}" for one in said),
         str(sum(near)),
         str(10 - sum(near)),
         *(f"{one:.2f}" for one in (*lost, mean(each), min(each))),

@@ -386,6 +386,7 @@ writing = Task(
         (np.array([1, 1]),),
         (np.array([1, 2]),),
         (np.array([0, 1, 1]),),
+        (np.array([2, 2, 2, 2]),),
         (np.array([1, 1, 2, 2, 2, 0]),),
         (np.array([7, 3, 3, 0, 5]),),
     ],

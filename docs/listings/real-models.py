@@ -101,7 +101,7 @@ table(
         "without three others",
     ],
     index=[one["name"] for one in people],
-    spec=[".2f", ",", ".2f", ".2f", ".2f"],
+    spec=[".3f", ",", ".2f", ".2f", ".2f"],
 )
 # --8<-- [end:names]
 

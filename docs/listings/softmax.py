@@ -173,7 +173,8 @@ def softmax_of_rows(s):
 
 sentence = np.array([[0.0, 3, 0], [3, 0, 3], [0, 3, 0]])  # chapter 4
 of_words = softmax_of_rows(sentence)
-check("the package gives the same", np.abs(of_words - softmax(sentence)).max() < 1e-12)
+apart = np.abs(of_words - softmax(sentence)).max()
+check("the package gives the same", apart < 1e-12)
 table(
     list(zip(sentence, of_words, of_words.sum(axis=1), strict=True)),
     columns=["scores", "weights", "sum"],

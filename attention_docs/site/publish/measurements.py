@@ -246,7 +246,7 @@ def _measure_names(measured: dict[str, Any], model: SmolLM2) -> list[dict[str, A
             {
                 "name": name,
                 "token": decode_ids([wanted], model),
-                "weight": round(float(run.seen[head].weights[-1, at]), 4),
+                "weight": round(float(run.seen[head].weights[-1, at]), 6),
                 "place": int((raised > raised[wanted]).sum()) + 1,
                 "whole": _probability(wanted, ids, [], model),
                 "induction": _probability(wanted, ids, measured["chosen"]["induction"], model),
@@ -261,7 +261,7 @@ def _probability(
 ) -> float:
     """How probable a token is after a text, if heads are cut."""
     logits = run_model(ids, model, cut=cut, last=True).logits
-    return round(float(softmax(logits[-1].astype(np.float64))[token]), 4)
+    return round(float(softmax(logits[-1].astype(np.float64))[token]), 6)
 
 
 def _head_writes(run: Run, head: Head, model: SmolLM2) -> Float[np.ndarray, " vocabulary"]:

@@ -10,7 +10,7 @@ const BETWEEN = /(?<=\p{Script=Han})(?!\p{Script=Han}|$)|(?<!\p{Script=Han}|^)(?
 const PIECE = /\p{Script=Han}+|[^\s\p{Script=Han}，。？！：；、（）《》]+/gu;
 const OTHER = 0.7; // what another name counts for
 const IN_PASSING = 0.6; // what a word counts for that no title has: it is seldom what is asked for
-const HEAD = 3; // what a title counts for, beside the text
+const HEAD = 2; // what a title counts for, beside the text
 const SHOWN = 150; // characters of a paragraph around a match
 let typical = 1; // characters of a section
 let docs = [];
@@ -21,11 +21,13 @@ let kin = new Map(); // of a word, without its ending: the rows of near words th
 let rows = []; // titles and questions, each with its features
 let posts = new Map(); // of a feature: the rows that have it
 let pages = new Map(); // of a page: what its titles and questions are made of
+let sections = new Map(); // the same of a section
 const FIRST = 3; // as many sections come first, on whichever pages
 const PAGE = 0.2; // what it counts for that the titles and questions of a whole page are near
+const SECTION = 1; // the same of a whole section
 const ASKED = 4; // what it counts for that a section is asked just this
 const ABOVE = 0.3; // what a word of the title of a page counts for in the lines of its sections
-const QUOTED = 5; // what it counts for that a text has the query word for word
+const QUOTED = 8; // what it counts for that a text has the query word for word
 const UNSEEN = 0.8; // what a question counts for in a section that has no word of the query
 const LONG = 0.6; // how far a long line is held against it
 let names = new Map(); // of a name: what else the thing is called, and the page that defines it
@@ -368,49 +370,53 @@ function compareLines() {
     }
   });
   for (const row of rows) row.length = measureFeatures(row.features);
-  gatherPages();
+  pages = gather(({ place }) => docs[place].page);
+  sections = gather(({ place }) => place);
 }
 
-/* How often each page has each feature in its titles and questions, and how much it has at all. */
-function gatherPages() {
-  pages = new Map();
-  for (const { place, features } of rows) {
-    const { page } = docs[place];
-    if (!pages.has(page)) pages.set(page, { times: new Map(), length: 0 });
-    const own = pages.get(page);
-    for (const [one, share] of features) {
+/* How often the rows of one page, or of one section, have each feature, and how much they have. */
+function gather(keyOf) {
+  const found = new Map();
+  for (const row of rows) {
+    const key = keyOf(row);
+    if (!found.has(key)) found.set(key, { times: new Map(), length: 0 });
+    const own = found.get(key);
+    for (const [one, share] of row.features) {
       own.times.set(one, (own.times.get(one) ?? 0) + share);
       own.length += share;
     }
   }
-  const all = [...pages.values()];
+  const all = [...found.values()];
   const mean = all.reduce((sum, { length }) => sum + length, 0) / all.length;
-  for (const own of all) own.length = 0.5 + (0.5 * own.length) / mean;
+  for (const own of all) own.length = 0.9 + (0.1 * own.length) / mean;
+  return found;
 }
 
-/* How near each page as a whole is to the features of a query: a question that no line of a page
-   asks in its words may still be of its subject. */
-function findPages(features) {
-  const all = [...pages.values()];
+/* How near pages or sections as wholes are to the features of a query: a question that no line asks
+   in its words may still be of their subject. */
+function findAround(groups, features) {
+  const all = [...groups.values()];
   const weights = [...features].map(([one, share]) => {
     const having = all.filter(({ times }) => times.has(one)).length;
     return [one, share * Math.log(1 + all.length / having)];
   });
   const whole = weights.reduce((sum, [, weight]) => sum + weight, 0);
-  const near = ({ times, length }) =>
-    weights.reduce((sum, [one, weight]) => {
+  return (key) => {
+    const { times, length } = groups.get(key);
+    const parts = weights.map(([one, weight]) => {
       const often = times.get(one) ?? 0;
-      return sum + (weight * often * 2.2) / (often + 1.2 * length);
-    }, 0) / whole;
-  return new Map([...pages].map(([page, own]) => [page, near(own)]));
+      return (weight * often * 2.2) / (often + 1.2 * length);
+    });
+    return parts.reduce((sum, part) => sum + part, 0) / whole;
+  };
 }
 
 const weigh = (feature) => Math.log(1 + rows.length / (posts.get(feature)?.length ?? rows.length));
 const measureFeatures = (features) =>
   Math.sqrt([...features].reduce((sum, [one, share]) => sum + (share * weigh(one)) ** 2, 0));
 
-/* How near the nearest question or title of each section is to a query, from 0 to 1, and a little
-   more where its page is near as well. */
+/* How near the nearest question or title of each section is to a query, from 0 to 1, and more where
+   all its questions are near, and those of its page. */
 function findNearest(query) {
   const features = new Map([...listFeatures(query)].filter(([one]) => posts.has(one)));
   const length = measureFeatures(features);
@@ -425,9 +431,9 @@ function findNearest(query) {
     const near = sum / (length * own ** LONG * length ** (1 - LONG));
     nearest.set(place, Math.max(near, nearest.get(place) ?? 0));
   }
-  const around = findPages(features);
+  const [ofPage, ofSection] = [pages, sections].map((groups) => findAround(groups, features));
   for (const [place, near] of nearest)
-    nearest.set(place, near + PAGE * around.get(docs[place].page));
+    nearest.set(place, near + PAGE * ofPage(docs[place].page) + SECTION * ofSection(place));
   return nearest;
 }
 

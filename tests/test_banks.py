@@ -19,6 +19,7 @@ from typing import Any
 import lxml.etree
 import pytest
 
+from attention_docs.locales import read_locale
 from attention_docs.site.publish.tolerance import find_slack
 from attention_docs.site.render.judged import Number
 from tests.conftest import BUILT, ROOT, parse_html
@@ -90,7 +91,8 @@ def test_a_bank_has_the_form_that_moodle_imports(lang: str, slug: str, site: Pat
         if kind == "category":
             path = re.split("(?<!/)/(?!/)", question.findtext("category/text"))
             assert path[:2] == ["$course$", "top"]
-            assert len(path) == 5
+            variants = read_locale(lang)["site"]["banks"]["variant"]
+            assert len(path) == (6 if path[4] == variants else 5)
             continue
         assert question.findtext("name/text")
         assert len(question.findtext("name/text")) < 255
@@ -100,6 +102,21 @@ def test_a_bank_has_the_form_that_moodle_imports(lang: str, slug: str, site: Pat
         assert {*fractions} <= FRACTIONS
         if kind in ("numerical", "multichoice"):
             assert sum(x for x in fractions if x > 0) == pytest.approx(100, abs=0.001)
+
+
+@pytest.mark.parametrize("slug", ["softmax", "masking"])
+def test_of_each_question_with_other_numbers_one_can_be_drawn(slug: str, site: Path) -> None:
+    pools, pool = {}, None
+    for question in read_bank(site, "en", slug):
+        if question.get("type") == "category":
+            pool = pools.setdefault(question.findtext("category/text"), [])
+        else:
+            pool.append(question.findtext("idnumber"))
+    drawn = [found for found in pools.values() if "-variant-" in found[0]]
+    assert len(drawn) > 1
+    for found in drawn:
+        assert [one.rpartition("-variant-")[2] for one in found] == ["1", "2", "3", "4"]
+        assert len({one.rpartition("-variant-")[0] for one in found}) == 1
 
 
 def check_fragment(html: str) -> None:

@@ -1,5 +1,7 @@
 """A question bank as Moodle imports it: its own XML, a category for each chapter and kind.
 
+A question that comes with other numbers has a category of its own: one of four can be drawn.
+
 A number is a numerical question whose expected mistakes are answers without marks, each with its
 sentence. Numbers in a list are gaps (cloze); a choice has one right answer; of the lines of a proof
 those that do not belong are to be found; a card is answered in words.
@@ -31,8 +33,9 @@ def write_bank(questions: Sequence[Question], chapter: str, site: str, locale: L
     """The questions of a chapter as a file."""
     words = locale["site"]["banks"]
     parts = [HEAD]
-    for kind, group in groupby(questions, key=lambda one: one.kind):
-        folders = [site, chapter, words[kind]]
+    pooled = sorted(questions, key=lambda one: one.pool)  # those that come once keep their order
+    for (kind, pool), group in groupby(pooled, key=lambda one: (one.kind, one.pool)):
+        folders = [site, chapter, words[kind], *filter(None, [pool])]
         path = "/".join(["$course$/top", *(one.replace("/", "//") for one in folders)])
         parts.append(
             f'<question type="category">\n<category>{_text(path)}</category>\n'

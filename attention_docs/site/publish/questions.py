@@ -55,6 +55,7 @@ class Question:
         hints: one for each further try.
         tags: chapter, kind, difficulty.
         others: the numbers that the other questions of the same exercise want.
+        pool: the question that this is with other numbers, of which a test needs one.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Question:
     hints: Sequence[str] = ()
     tags: Sequence[str] = ()
     others: Sequence[Any] = ()
+    pool: str = ""
 
     @property
     def told(self) -> Sequence[Number]:
@@ -177,6 +179,7 @@ class _Writer:
         return replace(
             published,
             kind="variant",
+            pool=words["part"].format(title=title, part=part),
             title=words["numbers"].format(title=title, part=part, number=variant.number),
             text=self.render(lines) + to_html(ask.prompt),
             answer=f"<p>{words['elsewhere'].format(name=place)}</p>",

@@ -48,11 +48,13 @@ def test_each_chapter_has_slides(path: tuple[str, str], visit: Visit, soup: Soup
     assert sum(one > 901 for one in heights) <= 1
 
 
+ENTRIES = tomllib.loads((ROOT / "docs/teaching.toml").read_text("utf-8"))["entry"]
+
+
 def list_planned() -> dict[str, list[str]]:
     """The figures, guesses and results that the plans name, by page."""
     found = defaultdict[str, list[str]](list)
-    entries = tomllib.loads((ROOT / "docs/teaching.toml").read_text("utf-8"))["entry"]
-    for place in (place for one in entries if "plan" in one for place in one["show"]):
+    for place in (place for one in ENTRIES if "plan" in one for place in one["show"]):
         slug, _, name = place.partition("#")
         if re.match("(out|guess|result)-", name):
             found[slug].append(name)
@@ -84,6 +86,27 @@ SIZES = """slide => [...slide.querySelectorAll("svg text, td, th")]
   .map((one) => one.ownerSVGElement
     ? parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a
     : parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom)"""
+
+
+@needs_browser
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_plan_is_one_deck_over_its_pages(lang: str, visit: Visit) -> None:
+    """Every part in its order, exercises too, forwards by key and back by a button."""
+    tab = visit(make_path(lang, "teaching"))
+    tab.locator("h2#lecture ~ p a[href*='plan=']").first.click()
+    shows = [one["show"] for one in ENTRIES if one.get("plan") == "lecture"]
+    places = [place.split("#") for show in shows for place in show if "#" in place]
+    assert len({slug for slug, _ in places}) > 3
+    count = tab.locator(".slides-bar [role=status]")
+    for number, (slug, name) in enumerate(places, start=1):
+        tab.locator(f".slides > .shown #{name}").wait_for(state="attached")
+        assert tab.url.split("?")[0].endswith(f"{make_path(lang, slug)}index.html")
+        assert count.inner_text() == f"{number} / {len(places)}"
+        if tab.locator(".slides > .shown .cover").count():
+            tab.keyboard.press("PageDown")  # uncovers
+        tab.keyboard.press("PageDown")
+    tab.locator(".slides-bar button").first.click()
+    tab.locator(f".slides > .shown #{places[-2][1]}").wait_for(state="attached")
 
 
 @needs_browser

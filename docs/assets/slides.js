@@ -1,7 +1,8 @@
 /* "?slides", "?slides=3" or "?slides=out-control": the page as slides, made of its own figures,
    guesses, derivations and results, and last of the results in its folds. They are the very parts of
-   the page, so that what can be taken in hand still can. A classic script, since from a disk no
-   module comes: see site.js. */
+   the page, so that what can be taken in hand still can. With "&plan=softmax:guess-lead,…" these
+   parts of several pages, in this order, and no others. A classic script, since from a disk no module
+   comes: see site.js. */
 "use strict";
 
 (() => {
@@ -14,6 +15,10 @@
     .querySelector("a[data-slides]")
     .dataset.slides.split("|");
   const address = new URL(location.href);
+  const asked = address.searchParams.get("slides");
+  const isHere = (slug) => slug === "index" || location.pathname.includes(`/${slug}/`);
+  const plan = (address.searchParams.get("plan")?.split(",") ?? []).map((one) => one.split(":"));
+  let stop = plan.findIndex(([slug, name]) => name === asked && isHere(slug)); // -1: no plan
 
   function make(tag, options, ...children) {
     const found = Object.assign(document.createElement(tag), options);
@@ -65,6 +70,13 @@
       cited.open = true;
       found.push({ heading: title, parts: [cited], kind: "cite" });
     }
+    // What a plan or an address asks for may be no slide of its page: an exercise, or deep in a fold.
+    for (const name of [asked, ...plan.filter(([slug]) => isHere(slug)).map(([, one]) => one)]) {
+      const part =
+        name && document.getElementById(name)?.closest(`.exercise, .${KINDS.join(", .")}`);
+      if (part && !found.some(({ parts }) => parts.some((one) => one.contains(part))))
+        found.push({ heading: findHeading(part), parts: [part], kind: "result" });
+    }
     return found;
   }
 
@@ -94,7 +106,7 @@
   });
   const count = make("span", { role: "status" });
   const buttons = [
-    [before, "←", () => show(at - 1)],
+    [before, "←", () => step(at - 1)],
     [after, "→", () => step(at + 1)],
     [caption, "≡", showCaptions],
     [
@@ -120,10 +132,11 @@
     at = Math.max(0, Math.min(slides.length - 1, wanted));
     for (const [place, slide] of slides.entries()) slide.classList.toggle("shown", place === at);
     fit(slides[at]);
-    count.textContent = `${at + 1} / ${slides.length}`;
-    buttons[0].disabled = at === 0;
-    buttons[1].disabled = at === slides.length - 1;
-    address.searchParams.set("slides", at + 1);
+    const [place, all] = stop < 0 ? [at, slides.length] : [stop, plan.length];
+    count.textContent = `${place + 1} / ${all}`;
+    buttons[0].disabled = place === 0;
+    buttons[1].disabled = place === all - 1;
+    address.searchParams.set("slides", stop < 0 ? at + 1 : plan[stop][1]);
     if (location.protocol !== "file:") history.replaceState(null, "", address);
     dispatchEvent(new Event("resize")); // what draws itself to its width
   }
@@ -139,7 +152,30 @@
   function step(wanted) {
     const covering = wanted === at + 1 && slides[at].querySelector(".cover");
     if (covering) covering.click();
-    else show(wanted);
+    else if (stop < 0) show(wanted);
+    else follow(stop + wanted - at);
+  }
+
+  // The part of a plan at a place, on this page or on another.
+  function follow(place) {
+    if (!plan[place]) return;
+    const [slug, name] = plan[place];
+    if (slug === plan[stop][0]) {
+      stop = place;
+      show(find(name));
+      return;
+    }
+    const root = plan[stop][0] === "index" ? "./" : "../";
+    const target = new URL(`${root}${slug === "index" ? "" : `${slug}/`}index.html`, location.href);
+    target.searchParams.set("slides", name);
+    target.searchParams.set("plan", address.searchParams.get("plan"));
+    location.href = target;
+  }
+
+  function find(name) {
+    return slides.findIndex((one) =>
+      [...one.querySelectorAll("[id]")].some(({ id }) => id === name),
+    );
   }
 
   // The largest zoom with which the parts of a slide are not too high; only figures grow.
@@ -155,7 +191,7 @@
   }
 
   function leave() {
-    address.searchParams.delete("slides");
+    for (const name of ["slides", "plan"]) address.searchParams.delete(name);
     location.href = address;
   }
 
@@ -176,7 +212,8 @@
       pressed
     )
       return;
-    const wanted = { Home: 0, End: slides.length - 1 }[event.key] ?? at + MOVES[event.key];
+    const ends = stop < 0 ? { Home: 0, End: slides.length - 1 } : {};
+    const wanted = ends[event.key] ?? at + MOVES[event.key];
     if (Number.isNaN(wanted)) return;
     event.preventDefault();
     step(wanted);
@@ -186,9 +223,6 @@
   for (const slide of slides) watch.observe(slide);
   document.body.prepend(deck);
   document.documentElement.dataset.slides = "";
-  const asked = address.searchParams.get("slides");
-  const named = slides.findIndex((one) =>
-    [...one.querySelectorAll("[id]")].some(({ id }) => id === asked),
-  );
+  const named = find(asked);
   show(named < 0 ? Number(asked) - 1 || 0 : named);
 })();

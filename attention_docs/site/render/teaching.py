@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from attention_docs.site.addresses import BANKS, Addresses
 from attention_docs.site.read.failure import Failure
@@ -86,7 +87,17 @@ def _render_plan(name: str, chapters: Chapters) -> str:
         except Failure as failure:
             raise chapters.locate_failure(NAME, entry, failure) from None
         rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows)
+    return "\n".join([*rows, "", _link_deck(entries, words)])
+
+
+def _link_deck(entries: Iterable[Record], words: Any) -> str:
+    """One address that shows all that a plan shows, in its order."""
+    places = [place.split("#") for entry in entries for place in entry["show"] if "#" in place]
+    shown = [one for one in places if f"{one[1].partition('-')[0]}-" in USES]
+    first, name = shown[0]
+    plan = ",".join(f"{slug}:{name}" for slug, name in shown)
+    address = f"../{Addresses.find_place(first)}index.html?slides={name}&amp;plan={plan}"
+    return f'<a href="{address}">{words["deck"]}</a>'
 
 
 def _name_step(entry: Record, chapters: Chapters) -> str:

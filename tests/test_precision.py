@@ -648,6 +648,13 @@ def test_quantised_weights(chapter):
     assert rows[2][1] / rows[2][0] > rows[1][1] / rows[1][0] > 1
 
 
+def test_a_small_gradient_is_lost_in_float16():
+    """At 2⁻²⁵, half of the smallest number; scaled by a power of two it comes back exactly."""
+    edge = np.float32(2.0**-25)
+    assert np.float16(edge) == 0 < np.float16(np.nextafter(edge, np.float32(1)))
+    assert np.float32(np.float16(edge * 2**16)) / 2**16 == edge
+
+
 def test_two_formats_in_one_product(chapter):
     """Torch names the formats in the order of the operands; a sum takes the longer one."""
     lines = chapter.output("dtypes").splitlines()

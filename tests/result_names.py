@@ -863,7 +863,7 @@ OTHERS: dict[str, Draw] = {
     "cross-attention#result-causal": masking_padding,
     "eight-steps#result-positive": lambda rng: {
         "s": number(rng.normal()),
-        "worth": [number(softmax(np.array([2.0, 4, 4])))],
+        "worth": [number(softmax(np.array([0.0, 3, 3])))],
     },
     "masking#result-no-leak": masking_padding,
     "positions#result-shift": derivations.sinusoidal,

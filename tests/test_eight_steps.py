@@ -352,6 +352,7 @@ def test_a_sentence_with_meanings(chapter):
     assert_printed(chapter.grid("sentence-outputs"), outputs, 4)
     wanted = [verb[0], verb[2], noun[1], noun[1]]
     assert chapter.values("film") == [f"{float(one):.2f}" for one in wanted]
+    assert chapter.values("result-positive") == [f"{float(verb[1]):.4f}"]
     # One vector for all three parts: bites shares 2 components with itself and none with others,
     # dog one with itself and one with man.
     e = mpmath.e

@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.conftest import each_language
 from tests.exact import assert_printed
-from tests.test_minilm import count_in_kept
+from tests.test_minilm import KEPT, count_in_kept
 
 # A query of length 6 points one place back, and a place is 60° wide: cosines of 0° to 240°.
 COSINES = {0: 1, 1: mpmath.mpf(1) / 2, 2: -mpmath.mpf(1) / 2, 3: -1, 4: -mpmath.mpf(1) / 2}
@@ -68,6 +68,7 @@ def test_the_maps_of_a_real_model(chapter):
     """The text beside a reader's own sentence; test_minilm.py measures it again."""
     looks, values = count_in_kept()
     np.testing.assert_allclose(chapter.grid("own"), looks, rtol=0, atol=0.00501)
-    head, layer, many, switched, cosine, more, similarity = values
-    said = [head, layer, switched, many, similarity, cosine, more]  # in the order of this page
+    head, layer, many, switched, _, more, _ = values
+    cosines = [f"{x:.4f}" for x in (KEPT["similarity"], KEPT["cut"][int(layer)][int(head)])]
+    said = [head, layer, switched, many, head, *cosines, more]  # in the order of this page
     assert chapter.values("own-sentence") == said

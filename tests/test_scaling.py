@@ -427,10 +427,12 @@ def test_saturation(chapter):
     said = [parse_plus_minus(v)[0] for v in chapter.values("result-weights")]
     named = [(4, "√d_k"), *((d, name) for name in ("√d_k", "1") for d in (64, 1024))]
     assert said == [found[one][0] for one in named]
+    rounded = [f"{found[one][0][0]:.2f}" for one in named[1:]]
+    assert chapter.values("saturation")[:4] == rounded
     assert chapter.values("scaling")[0] == f"{integrals(512)['1'][0][0]:.2f}"
     jacobians = [found[1024, name][2] for name in DIVISORS]
-    assert [parse_plus_minus(v)[0] for v in chapter.values("saturation-table")[1:]] == jacobians
-    assert chapter.values("saturation-table")[0] == "2017"
+    assert [parse_plus_minus(v)[0] for v in chapter.values("saturation-table")[6:]] == jacobians
+    assert chapter.values("saturation-table")[5] == "2017"
 
 
 @each_language

@@ -24,9 +24,9 @@ def hits(mask=None):
 
 
 share, named, copied = hits()
-print(f"tosses 2 to 6:  {text(tosses[0, 1:], 'd')}")
-print(f"outputs 1 to 5: {text(named[0, :-1], 'd')}")
-print(f"right answers in all sequences: {number(share, '.0%')}")
+print(f"came next:     {text(tosses[0, 1:], 'd')}")
+print(f"was predicted: {text(named[0, :-1], 'd')}")
+print(f"right in all sequences: {number(share, '.0%')}")
 heatmap(
     copied,
     rows=numbered("query", n),
@@ -195,43 +195,53 @@ table(
 # --8<-- [end:mistake-multiply]
 
 # --8<-- [start:causal]
+DOG_BITES_MAN = ["dog", "bites", "man"]
+# living, human, action, painful
+word_inputs = np.array([[1, 0, 0, 0], [0, 0, 1, 1], [1, 1, 0, 0]], float)
+word_queries = word_inputs @ [[0, 3], [0, 0], [3, 0], [0, 0]]
+word_keys = word_inputs @ [[1, 0], [0, 0], [0, 1], [0, 0]]
+word_values = word_inputs @ [[0, 0], [1, 0], [0, 0], [0, 1]]
+
 causal = causal_mask(3)
-causal_outputs, causal_weights = attention(queries, keys, values, causal)
-causal_scores = apply_mask(scaled_dot(queries, keys), causal)
+open_outputs, _ = attention(word_queries, word_keys, word_values)
+causal_outputs, causal_weights = attention(word_queries, word_keys, word_values, causal)
 beside(
     heatmap(
         causal_weights,
         name="weights",
-        spec=".4f",
+        spec=".3f",
         allowed=causal,
-        **X_1_TO_3,
+        rows=DOG_BITES_MAN,
+        columns=DOG_BITES_MAN,
     ),
     heatmap(
         causal_outputs,
         name="outputs",
         role="output",
-        spec=".4f",
-        rows=numbered("output", 3),
+        spec=".3f",
+        rows=DOG_BITES_MAN,
+        columns=["human", "painful"],
     ),
 )
 # --8<-- [end:causal]
 
 # --8<-- [start:causal-ribbons]
-ribbons(["dog", "bites", "man"], causal_weights, scores=causal_scores, first=1)
+causal_scores = apply_mask(scaled_dot(word_queries, word_keys), causal)
+ribbons(DOG_BITES_MAN, causal_weights, scores=causal_scores, first=1)
 # --8<-- [end:causal-ribbons]
 
 # --8<-- [start:all-at-once]
 passes = []
 for t in (1, 2, 3):
-    prefix, _ = attention(queries[:t], keys[:t], values[:t])  # no mask
+    prefix, _ = attention(word_queries[:t], word_keys[:t], word_values[:t])  # no mask
     passes.append([t, prefix[-1], causal_outputs[t - 1]])
 columns = ["tokens", "last output alone", "output of the masked pass"]
-table(passes, columns=columns, spec=["d", ".4f", ".4f"])
+table(passes, columns=columns, index=DOG_BITES_MAN, spec=["d", ".3f", ".3f"])
 # --8<-- [end:all-at-once]
 
 # --8<-- [start:coins-causal]
 blind_share, _, blind = hits(causal_mask(n))
-print(f"right answers in all sequences: {number(blind_share, '.0%')}")
+print(f"right in all sequences: {number(blind_share, '.0%')}")
 heatmap(
     blind,
     rows=numbered("query", n),
@@ -751,12 +761,13 @@ table(
 
 # --8<-- [start:exercise-2]
 tiny = 1e-6
+unmoved, _ = attention(*project(INPUTS), causal)
 moved = np.zeros((3, 3), dtype=bool)  # output i, input j
 for j in range(3):
     for c in range(4):
         bent = INPUTS.copy()
         bent[j, c] += tiny
-        change = attention(*project(bent), causal)[0] - causal_outputs
+        change = attention(*project(bent), causal)[0] - unmoved
         moved[:, j] |= (change != 0).any(axis=1)
 table(moved, columns=numbered("input", 3), index=numbered("output", 3))
 # --8<-- [end:exercise-2]

@@ -67,6 +67,11 @@ CARPENTER = "I saw a saw. The carpenter picked up the"
 guesses, thousandths = beginnings[CARPENTER]["layers"]
 check("after the last layer, the saw wins", token(guesses[-1]) == CARPENTER.split()[1])
 shown = [0, 20, 26, 27, 28, LAYERS - 1]
+first_ahead = []  # the layer from which on the answer stays ahead, for each beginning
+for one in kept["beginnings"]:
+    after_layer = one["layers"][0]
+    others = [layer for layer, i in enumerate(after_layer) if i != after_layer[-1]]
+    first_ahead.append(others[-1] + 1)
 table(
     [[layer, token(guesses[layer]) or "␣", thousandths[layer] / 1000] for layer in shown],
     columns=["layer", "likeliest token", "probability"],

@@ -1,6 +1,6 @@
 """Softmax: what it does to scores and to gradients."""
 
-# --8<-- [start:pull]
+# --8<-- [start:setup]
 from fractions import Fraction
 from math import erf, exp, log, sqrt
 
@@ -27,9 +27,7 @@ from attention_docs.softmax import (
 from attention_docs.text import check, number
 
 queries, keys, values = INPUTS @ W_QUERY, INPUTS @ W_KEY, INPUTS @ W_VALUE
-example = np.array([1.0, 1.0, 1.0, 5.0])
-softmax_bars(example, softmax(example))
-# --8<-- [end:pull]
+# --8<-- [end:setup]
 
 
 # --8<-- [start:control]
@@ -257,6 +255,11 @@ table(
     spec=[".0f", ".0f", *[".4f"] * 4],
 )
 # --8<-- [end:dominates-output]
+
+# --8<-- [start:pull]
+example = np.array([1.0, 1.0, 1.0, 5.0])
+softmax_bars(example, softmax(example))
+# --8<-- [end:pull]
 
 # --8<-- [start:temperature]
 at = {tau: tempered_softmax(example, tau) for tau in (0.5, 1, 2, 4, 8, 64)}

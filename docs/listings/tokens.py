@@ -45,9 +45,7 @@ table(
 )
 # --8<-- [end:corpus]
 
-# --8<-- [start:merges]
-from attention_docs.text import check
-
+# --8<-- [start:merging]
 letters = sorted({letter for word in words for letter in word})
 vocabulary, rows, current = [*letters], [], words
 for _ in range(10):
@@ -56,6 +54,11 @@ for _ in range(10):
     vocabulary.append("".join(pair))
     current = [merge(word, pair) for word in current]
     rows.append([vocabulary[-1], counts[pair], sum(map(len, current))])
+# --8<-- [end:merging]
+
+# --8<-- [start:merges]
+from attention_docs.text import check
+
 joined = ["".join(word) for word in current]
 before = ["".join(word) for word in words]
 check("joined, the tokens are the words", joined == before)

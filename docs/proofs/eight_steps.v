@@ -72,10 +72,9 @@ Proof. assert (W : forall i j k, dot 3 (product 4 X WQ i) (product 4 X WK j) < d
 
 Theorem positive : forall (n : nat) (s : vector) (i : nat), (i < n)%nat ->
   0 < softmax n s i
-  /\ softmax 3 (fun j => match j with O => 2 | _ => 4 end) O = 1 / (1 + 2 * exp 2).
+  /\ softmax 3 (fun j => match j with 1%nat => 0 | _ => 3 end) 1%nat = 1 / (1 + 2 * exp 3).
 Proof. intros n s i I. split; [apply softmax_pos; lia|]. unfold softmax. simpl.
-  replace 4 with (2 + 2) by ring. rewrite exp_plus. pose proof (exp_pos 2). field.
-  repeat split; nra. Qed.
+  rewrite exp_0. pose proof (exp_pos 3). field. repeat split; nra. Qed.
 
 (* The outputs of the loop: scores, exponentials, their sum, weights, the average of the values *)
 Definition step_by_step (n d dk : nat) (WQ WK WV X : matrix) : matrix := fun i c =>

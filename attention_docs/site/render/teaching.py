@@ -87,17 +87,19 @@ def _render_plan(name: str, chapters: Chapters) -> str:
         except Failure as failure:
             raise chapters.locate_failure(NAME, entry, failure) from None
         rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*rows, "", _link_deck(entries, words)])
+    return "\n".join([*rows, *_link_deck(entries, words)])
 
 
-def _link_deck(entries: Iterable[Record], words: Any) -> str:
-    """One address that shows all that a plan shows, in its order."""
+def _link_deck(entries: Iterable[Record], words: Any) -> Iterator[str]:
+    """One address that shows all that a plan shows, in its order, if it is on slides."""
     places = [place.split("#") for entry in entries for place in entry["show"] if "#" in place]
     shown = [one for one in places if f"{one[1].partition('-')[0]}-" in USES]
+    if not shown:
+        return
     first, name = shown[0]
-    plan = ",".join(f"{slug}:{name}" for slug, name in shown)
+    plan = ",".join(f"{slug}:{part}" for slug, part in shown)
     address = f"../{Addresses.find_place(first)}index.html?slides={name}&amp;plan={plan}"
-    return f'<a href="{address}">{words["deck"]}</a>'
+    yield f'\n<a href="{address}">{words["deck"]}</a>'
 
 
 def _name_step(entry: Record, chapters: Chapters) -> str:

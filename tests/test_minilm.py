@@ -271,7 +271,7 @@ def test_the_kept_results_as_arrays() -> None:
     assert kept["sentences"] == KEPT["sentences"]
 
 
-def count_in_kept() -> tuple[list[list[float]], list[str]]:
+def count_in_kept(digits: int = 3) -> tuple[list[list[float]], list[str]]:
     """What pages print of it: a table, and the values of the text in their English order."""
     (big, small), cut = KEPT["looks"], KEPT["cut"]
     heads = [(layer, head) for layer in range(6) for head in range(12)]
@@ -280,10 +280,10 @@ def count_in_kept() -> tuple[list[list[float]], list[str]]:
         (big[i][j][0] > big[i][j][1]) != (small[i][j][0] > small[i][j][1]) for i, j in heads
     )
     more = sum(cut[i][j] < cut[layer][head] for i, j in heads)
-    values = [head, layer, len(heads), switched, f"{cut[layer][head]:.3f}", more]
+    values = [head, layer, len(heads), switched, f"{cut[layer][head]:.{digits}f}", more]
     return (
         [big[layer][head], small[layer][head]],
-        [*map(str, values), f"{KEPT['similarity']:.3f}"],
+        [*map(str, values), f"{KEPT['similarity']:.{digits}f}"],
     )
 
 

@@ -456,20 +456,24 @@ def received(weights: list[float]) -> list[float]:
 
 def test_saw(chapter):
     kinds = ["pronoun", "verb", "determiner", "noun"]
+    # In the slow pair a query of length 2s stands at 0° or 90°, and the key of its word, too.
+    query = {"I": [4, 0, 0, 2], "saw": [4, 0, 2, 0], "a": [4, 0, 0, 4]}
+    side = {"I": [1, 0], "saw": [0, 1], "a": [0, 0]}
+    key = {kind: [cos(1), sin(1), *side[kind]] for kind in KINDS}
     scores = [
-        [
-            CONTENT[word][1] * (other == CONTENT[word][0]) + 2 * cos(t - 1 - u)
-            for u, other in enumerate(WORDS)
-        ]
+        [dot(turned(query[word], t), turned(key[other], u)) / 2 for u, other in enumerate(WORDS)]
         for t, word in enumerate(WORDS)
     ]
     weights = [softmax(row) for row in scores]
     content = chapter.table("saw-content")
-    queries, keys = ([vector_of(row[name]) for row in content] for name in list(content[0])[1:])
-    for query, word in zip(queries, KINDS, strict=True):
-        products = [dot(query, key) / 2 for key in keys]
-        to, strength = CONTENT[word]
+    for shown, wanted in zip(list(content[0])[1:], (query, key), strict=True):
+        assert_printed([vector_of(row[shown]) for row in content], [wanted[k] for k in KINDS])
+    for word, (to, strength) in CONTENT.items():
+        products = [dot(query[word][2:], side[kind]) / 2 for kind in KINDS]
         assert products == [strength * (kind == to) for kind in KINDS]
+    # The sentences: 3, 2 and 1 + 2 cos 2, but for the turn of the slow pair.
+    for found, said in ((scores[1][0], 3), (scores[3][2], 2), (scores[3][0], 1 + 2 * cos(2))):
+        assert abs(found - said) < 1e-3
     found = [list(row.values()) for row in chapter.table("saw-scores")]
     assert_printed([[parse_number(one) for one in row[1:]] for row in found], scores)
     assert [row[0] for row in found] == [f"{word} {i + 1}" for i, word in enumerate(WORDS)]
@@ -489,6 +493,7 @@ def test_saw(chapter):
     assert_printed(
         [float(value) for value in chapter.values("saw")[:3]],
         [weights[1][0], weights[3][2], scores[3][0]],
+        2,
     )
 
 
@@ -500,22 +505,16 @@ def test_the_words_of_the_sentence_in_chinese(page):
     assert [name for name, _ in rows[0][:4]] == [row[-1][1] for row in rows] == kinds
 
 
-def test_saw_rope(chapter):
-    query, key = [2.0, 0, 0, 0], {"I": [1.0, 0, 0, 0], "saw": [0.0, 1, 0, 0], "a": [0.0] * 4}
-    plain = [received(softmax([dot(query, key[w]) / 2 for w in WORDS]))] * 2
-    rotated = [
-        received(
-            softmax([dot(turned(query, t), turned(key[w], u)) / 2 for u, w in enumerate(WORDS)])
-        )
-        for t in (1, 3)
+def test_saw_hands(chapter):
+    wanted = [
+        [
+            CONTENT[word][1] * (other == CONTENT[word][0]) + 2 * cos(t - 1 - u)
+            for u, other in enumerate(WORDS)
+        ]
+        for t, word in enumerate(WORDS)
     ]
-    without, with_rope = (
-        np.array([vector_of(row[name]) for row in chapter.table("saw-rope")])
-        for name in ("without positions", "with RoPE")
-    )
-    assert_printed(without, plain)
-    assert_printed(with_rope, rotated)
-    assert abs(with_rope[0] - with_rope[1]).max() > 0.1
+    rows = [list(row.values())[1:] for row in chapter.table("saw-hands")]
+    assert_printed([[parse_number(one) for one in row] for row in rows], wanted)
 
 
 def test_mistake_exponent(chapter):

@@ -30,7 +30,7 @@ years = 2e12 * 0.75 / 250 / (60 * 24 * 365)  # 3 words for 4 tokens, 250 words a
 models = {
     "SmolLM2-135M": (sizes.parameters, 2e12, None),
     "SmolLM2-1.7B": (1.7e9, 11e12, 250_000),
-    "DeepSeek-V3": (37e9, 14.8e12, 5_576_000),
+    "DeepSeek-V3": (37e9, 14.8e12, 5_328_000),
     "Llama 3.1 405B": (405e9, 15.6e12, None),
 }
 table(
@@ -256,7 +256,7 @@ def frame(i, beta):
         scale=(0, 1),
         spec=".3f",
     )
-    caption = f"The best policy lets Ann sing with probability {number(policy[0], '.2f')}."
+    caption = f"The best policy lets Ann sing with probability {number(policy[0], '.3f')}."
     return Frame((str(i),), f"β = {beta}", (drawn,), caption)
 
 
@@ -466,6 +466,7 @@ check("after each made-up country it hesitates more", rows[0][1][2] < rows[1][1]
 spoken = measured.greedy["Zubrowka"]["tokens"]
 gap = [token for token, _ in spoken].index(" is") + 1  # the name of the capital is due
 least_around = min(p for _, p in spoken[1:gap])
+put_off = sum(one["likeliest"][0][0].strip() in ("a", "the") for one in made_up)
 table(
     rows,
     columns=[
@@ -476,6 +477,19 @@ table(
     spec=[".2f", ".0f"],
 )
 # --8<-- [end:invents]
+
+# --8<-- [start:countries]
+asked_for = {**measured.capitals["real"], **measured.capitals["made up"]}
+table(
+    [
+        [one["likeliest"][0][0].strip(), one["likeliest"][0][1], one["perplexity"]]
+        for one in asked_for.values()
+    ],
+    columns=["likeliest token", "probability", "perplexity there"],
+    index=list(asked_for),
+    spec=["", ".2f", ".0f"],
+)
+# --8<-- [end:countries]
 
 # --8<-- [start:exercise-pencil]
 powers = np.exp(ln_rewards)

@@ -182,21 +182,6 @@ for _ in range(1000):
 print(f"{inside} of 1000 outputs lie between the smallest and the largest f.")
 # --8<-- [end:random-heads]
 
-# --8<-- [start:side-by-side]
-of_heads = load_measurements()
-kinds = ("previous token", "induction", "sink")
-picked = {"layer 16, head 0": (16, 0), "layer 18, head 6": (18, 6), "layer 3, head 1": (3, 1)}
-table(
-    [
-        *([of_heads[kind][layer][head] for kind in kinds] for layer, head in picked.values()),
-        [np.mean(of_heads[kind]) for kind in kinds],
-    ],
-    columns=["the token before", "the one after an earlier copy", "the first token"],
-    index=[*picked, "mean of all heads"],
-    spec=".2f",
-)
-# --8<-- [end:side-by-side]
-
 # --8<-- [start:sum]
 M_1, M_2 = W_V @ W_O[:1], W_V @ W_O[1:]  # (d, 1) each
 summed = map_1 @ x @ M_1 + map_2 @ x @ M_2
@@ -263,6 +248,21 @@ for name in ("b_k", "b_q"):
     same.append([bool(np.abs(without - at_once).max() < 1e-12)])
 table(same, columns=["outputs the same without it?"], index=["b_k", "b_q"])
 # --8<-- [end:key-bias]
+
+# --8<-- [start:side-by-side]
+of_heads = load_measurements()
+kinds = ("previous token", "induction", "sink")
+picked = {"layer 16, head 0": (16, 0), "layer 18, head 6": (18, 6), "layer 3, head 1": (3, 1)}
+table(
+    [
+        *([of_heads[kind][layer][head] for kind in kinds] for layer, head in picked.values()),
+        [np.mean(of_heads[kind]) for kind in kinds],
+    ],
+    columns=["the token before", "the one after an earlier copy", "the first token"],
+    index=[*picked, "mean of all heads"],
+    spec=".2f",
+)
+# --8<-- [end:side-by-side]
 
 # --8<-- [start:configurations]
 # d, query heads, key and value heads, d_k = d_v; from the sources below

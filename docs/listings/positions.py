@@ -513,22 +513,23 @@ print(f"1/(t + 1): {text(marks[:, 0], '.4f')}")
 
 # --8<-- [start:saw-weights]
 sentence = ["I", "saw", "a", "saw"]
-x = EMBEDDINGS.copy()
-x[:, 3:] = sinusoids(np.arange(4.0), d=2)  # in the two free components
-W_before = W_QUERY.copy()
-W_before[3:, 2:] = 4 * rotation(1, d=2)  # from p_t to 4 p_(t-1)
-scores = scaled_dot(x @ W_before, x @ W_KEY)
+x = EMBEDDINGS[:, :3]  # (4, 3): a component for each word
+W_Q = np.concatenate([np.tile([4.0, 0], (3, 1)), W_QUERY[:3, :2]], axis=1)
+W_K = np.concatenate([np.tile([cos(1), sin(1)], (3, 1)), W_KEY[:3, :2]], axis=1)
+at = np.arange(4.0)
+queries, keys = rope(x @ W_Q, at), rope(x @ W_K, at)  # (4, d_k) = (4, 4)
+scores = scaled_dot(queries, keys)
 names = [f"{word} {i + 1}" for i, word in enumerate(sentence)]
-outputs, weights = attention(x @ W_before, x @ W_KEY, x @ W_VALUE)
+outputs, weights = attention(queries, keys, x @ W_VALUE[:3])
 ribbons(sentence, weights, scores=scores, first=3, spec=".2f")
 # --8<-- [end:saw-weights]
 
 # --8<-- [start:saw-content]
 table(
-    list(zip(W_QUERY[:3, :2], W_KEY[:3, :2], strict=True)),
+    list(zip(W_Q, W_K, strict=True)),
     columns=["row of W_Q", "row of W_K"],
     index=["I", "saw", "a"],
-    spec=".0f",
+    spec=".4f",
 )
 # --8<-- [end:saw-content]
 
@@ -538,7 +539,7 @@ table(scores, columns=names, index=names, spec=".4f")
 
 # --8<-- [start:saw-tags]
 tags = ["pronoun", "verb", "determiner", "noun"]
-W_after = np.concatenate([W_TAG[5:10], W_TAG[:3]])  # token, then fetched
+W_after = np.concatenate([W_TAG[5:8], W_TAG[:3]])  # token, then fetched
 tagged = np.concatenate([x, outputs], axis=1) @ W_after
 table(
     [[*row, tags[int(row.argmax())]] for row in tagged],
@@ -548,18 +549,14 @@ table(
 )
 # --8<-- [end:saw-tags]
 
-# --8<-- [start:saw-rope]
-at = np.arange(4.0)
-queries, keys, values = (EMBEDDINGS @ W for W in (W_QUERY, W_KEY, W_VALUE))
-plain, _ = attention(queries, keys, values)
-with_rope, _ = attention(rope(queries, at), rope(keys, at), values)
-table(
-    [[plain[t], with_rope[t]] for t in (1, 3)],
-    columns=["without positions", "with RoPE"],
-    index=[names[1], names[3]],
-    spec=".4f",
-)
-# --8<-- [end:saw-rope]
+# --8<-- [start:saw-hands]
+with_hands = EMBEDDINGS.copy()
+with_hands[:, 3:] = sinusoids(at, d=2)  # in the two free components
+W_before = W_QUERY.copy()
+W_before[3:, 2:] = 4 * rotation(1, d=2)  # from p_t to 4 p_(t-1)
+by_hands = scaled_dot(with_hands @ W_before, with_hands @ W_KEY)
+table(by_hands, columns=names, index=names, spec=".4f")
+# --8<-- [end:saw-hands]
 
 
 # --8<-- [start:mistake-exponent]

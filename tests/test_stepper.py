@@ -134,7 +134,7 @@ def test_slider_says_where_it_stands():
         assert control["aria-valuetext"] == said[1]
         assert [one["data-says"] for one in soup.select(".frame")] == said
         assert [one["data-at"] for one in soup.select(".frame.shown")] == ["1"]
-        assert "d<sub>k</sub> = 8" in figure.svg(lang)
+        assert "<i>d</i><sub><i>k</i></sub> = 8" in figure.svg(lang)
     assert "a &lt; b &amp; c" in figure.svg("en")
 
 

@@ -15,7 +15,7 @@ from itertools import product
 
 from attention_docs.figures.figure import Figure, FrameText, Language, Wording, check_label
 from attention_docs.figures.matrix import find_scales
-from attention_docs.figures.svg import check_role, css_colour, measure_text
+from attention_docs.figures.svg import check_role, css_colour, escape_html_label, measure_text
 
 TICK, BETWEEN, ROOM = 12.8, 10, 260  # of the values below a slider: size, space, width on a phone
 WIDEST = 50  # of a value that stands there
@@ -50,8 +50,8 @@ class Frame:
             f'<div class="inner drawing">{drawing.render(lang)}</div>' for drawing in self.drawings
         )
         says = f' data-says="{escape(lang.translate_label(self.says))}"' if self.says else ""
-        name = f"<strong>{_format_subscripts(lang.translate_label(self.label))}</strong>"
-        caption = _format_subscripts(lang.translate_label(self.caption))
+        name = f"<strong>{escape_html_label(lang.translate_label(self.label))}</strong>"
+        caption = escape_html_label(lang.translate_label(self.caption))
         caption = lang.format_phrase("steppers", "caption", label=name, caption=caption)
         kind = "frame" + " shown" * showing + " unprinted" * (not prints)
         return (
@@ -140,7 +140,7 @@ class Group:
 
     def render_choice(self, i: int, lang: Language) -> str:
         """A choice by its label; many labels have numbers, which stand alone in a narrow window."""
-        label = _format_subscripts(lang.translate_label(self.choices[i]))
+        label = escape_html_label(lang.translate_label(self.choices[i]))
         if NUMBER.fullmatch(label):
             return f'<span class="at">{label}</span>'
         rest = f'<span class="choice"><span class="between"> · </span>{label}</span>'
@@ -208,7 +208,7 @@ class Slider(_Frames):
     def render_controls(self, lang: Language) -> str:
         """The slider, between what it sets and where it stands."""
         first = self.frames[self.first]
-        label = _format_subscripts(lang.translate_label(self.label))
+        label = escape_html_label(lang.translate_label(self.label))
         return (
             f'<label class="stepper-range"><span>{label}</span>'
             '<span class="stepper-track">'
@@ -217,7 +217,7 @@ class Slider(_Frames):
             f'<span class="stepper-ticks" aria-hidden="true">{self._draw_ticks(lang)}</span>'
             "</span></label>"
             '<span class="stepper-now" aria-hidden="true">'
-            f"{_format_subscripts(lang.translate_label(first.label))}</span>"
+            f"{escape_html_label(lang.translate_label(first.label))}</span>"
         )
 
     def _draw_ticks(self, lang: Language) -> str:
@@ -232,7 +232,7 @@ class Slider(_Frames):
         every = range(0, len(values), next(steps, last))
         return "".join(
             f'<span style="--at:{i / last:.4g}">'
-            f"{_format_subscripts(value) if i in every else ''}</span>"
+            f"{escape_html_label(value) if i in every else ''}</span>"
             for i, value in enumerate(values)
         )
 
@@ -302,8 +302,3 @@ def _share_scales(frames: Sequence[Frame]) -> tuple[Frame, ...]:
         replace(frame, drawings=tuple(one.rescale(scales) for one in frame.drawings))
         for frame in frames
     )
-
-
-def _format_subscripts(text: str) -> str:
-    """Escaped; "d_k" gets its k as a subscript."""
-    return re.sub(r"\b([^\W\d_])_([^\W_]+)", r"\1<sub>\2</sub>", escape(text, quote=False))

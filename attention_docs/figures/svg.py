@@ -146,17 +146,36 @@ def set_type(body: str, anchor: str) -> str:
     return body and element("g", body, font_size=TEXT, text_anchor=anchor)
 
 
+SYMBOL = re.compile(r"(√?)(?<![^\Wᵀ])(?<!\.)([^\W\d_])(?:_([^\W_ᵀ]+)|ₖ)(.?)")
+"""A letter with an index, such as d_k, d_model or dₖ; a root before it, and what follows."""
+
+
 @lru_cache(maxsize=2048)
 def escape_label(label: str) -> str:
     """Escape a label for SVG; "√d_k" gets its k as a subscript, and a line above what is rooted."""
-    return re.sub(r"(√?)\b([^\W\d_])_([^\W_]+)(.?)", _set_symbol, escape(label, quote=False))
+    return SYMBOL.sub(_set_symbol, escape(label, quote=False))
+
+
+def escape_html_label(label: str) -> str:
+    """The same for HTML, where a root has no line."""
+    return SYMBOL.sub(_mark_symbol, escape(label, quote=False))
+
+
+def _mark_symbol(found: re.Match[str]) -> str:
+    root, letter, index, after = found.groups(default="k")
+    below = f"<i>{index}</i>" if _is_slanted(index) else index
+    return f"{root}<i>{letter}</i><sub>{below}</sub>{after}"
+
+
+def _is_slanted(index: str) -> bool:
+    return len(index) == 1 and index.isalpha()
 
 
 def _set_symbol(found: re.Match[str]) -> str:
     """A letter with an index, as formulas have it: slanted, and so is an index of one letter."""
-    root, letter, index, after = found.groups()
+    root, letter, index, after = found.groups(default="k")
     slant = ' font-style="italic"'
-    below = f'{slant * (len(index) == 1 and index.isalpha())} dy=".25em" font-size=".75em"'
+    below = f'{slant * _is_slanted(index)} dy=".25em" font-size=".75em"'
     inside = f"<tspan{slant}>{letter}</tspan><tspan{below}>{index}</tspan>"
     if root:
         inside = f'√<tspan text-decoration="overline">{inside}</tspan>'

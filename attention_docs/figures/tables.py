@@ -11,6 +11,7 @@ from typing import Any
 
 from attention_docs.figures.figure import Figure, Language, Wording, check_label
 from attention_docs.figures.numbers import as_lists, format_value, format_vector
+from attention_docs.figures.svg import escape_html_label
 
 Cell = Wording | bool
 COLUMNS, WORDS, TITLES = 3, 20, 90
@@ -43,7 +44,7 @@ class Table(Figure):
         elif indexed and self._has_long_names(head, rows):
             kind += " names-above"
         name = lang.translate_label(self.name)
-        caption = f"<caption>{_render_label(name)}</caption>" if name else ""
+        caption = f"<caption>{escape_html_label(name)}</caption>" if name else ""
         head_and_body = f"<thead><tr>{titles}</tr></thead><tbody>{body}</tbody>"
         return f'<table class="{kind}"{self._measure_names(rows)}>{caption}{head_and_body}</table>'
 
@@ -70,13 +71,13 @@ class Table(Figure):
         return wide and (sentences or sum(map(_count_columns, head)) > TITLES)
 
     def _render_row(self, row: Sequence[str], head: Sequence[str], indexed: bool) -> str:
-        name = DOT.sub("<wbr>", _render_label(row[0])) if indexed else ""
+        name = DOT.sub("<wbr>", escape_html_label(row[0])) if indexed else ""
         cells = [f'<th scope="row">{name}</th>'] if indexed else []
         columns = zip(head, row, self._find_numeric_columns, strict=True)
         for title, cell, is_number in list(columns)[len(cells) :]:
             kind = ' class="number"' if is_number else ""
             kind = ' class="held"' if SHAPE.fullmatch(cell) else kind
-            cells.append(f'<td{kind} data-column="{escape(title)}">{_render_label(cell)}</td>')
+            cells.append(f'<td{kind} data-column="{escape(title)}">{escape_html_label(cell)}</td>')
         return "".join(cells)
 
     @property
@@ -189,14 +190,7 @@ def _render_head(title: str, numeric: bool) -> str:
     if not title:
         return "<td></td>"
     kind = ' class="number"' if numeric else ""
-    return f'<th scope="col"{kind}>{_render_label(title)}</th>'
-
-
-def _render_label(label: str) -> str:
-    """A label as HTML; "d_k" gets its k as a subscript."""
-    return re.sub(
-        r"(?<![^\Wᵀ])(?<!\.)([^\W\d_])_([^\W_ᵀ]+)", r"\1<sub>\2</sub>", escape(label, quote=False)
-    )
+    return f'<th scope="col"{kind}>{escape_html_label(title)}</th>'
 
 
 def _count_columns(cell: str) -> int:

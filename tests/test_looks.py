@@ -307,29 +307,67 @@ def test_only_wide_tables_without_formulas_above_become_cards(
 
 
 BLUR = "one => getComputedStyle(one).filter"
+PLACE = """one => [one, one.nextElementSibling ?? one.parentElement].map((part) =>
+  [part.offsetLeft, part.offsetTop, part.offsetHeight])"""
+OFFER = "one => one.previousElementSibling.querySelector(':scope > .uncover')"
+HALF = "#guess-half + .output + p"
+
+
+def show_covered(visit: Visit, slug: str, guess: str, answer: str, **options: Any) -> Any:
+    """A page that a reader has scrolled to a guess, whose answer is blurred."""
+    tab = visit(make_path("en", slug), reduced_motion="reduce", **options)
+    tab.locator(f"#{guess}").scroll_into_view_if_needed()
+    tab.wait_for_selector(f"{answer}.covered")
+    assert tab.locator(answer).evaluate(BLUR).startswith("blur(")
+    assert tab.locator(".uncover").count()
+    return tab
+
+
+def wait_until_clear(tab: Any, answer: str) -> None:
+    """Until it can be read, and nothing before it offers to show it."""
+    tab.wait_for_selector(f"{answer}:not(.covered)")
+    assert tab.locator(answer).evaluate(BLUR) == "none"
+    assert not tab.locator(answer).evaluate(OFFER)
 
 
 @needs_browser
 def test_what_gives_a_guess_away_waits_for_it(visit: Visit) -> None:
-    tab = visit(make_path("en", "sequences"), reduced_motion="reduce")
-    answer = tab.locator("#guess-half + .output + p")
-    assert answer.evaluate(BLUR) != "none"
+    tab = show_covered(visit, "sequences", "guess-half", HALF)
     tab.locator("#guess-half input").first.press("Space")
     tab.locator("#guess-half button").click()
-    tab.wait_for_function(
-        "getComputedStyle(document.querySelector('#guess-half + .output + p')).filter === 'none'"
-    )
+    wait_until_clear(tab, HALF)
     # Whoever moves the control has looked.
-    other = visit(make_path("en", "sequences"), reduced_motion="reduce")
-    other.locator("#out-turn").scroll_into_view_if_needed()
+    other = show_covered(visit, "sequences", "guess-half", HALF)
     other.locator("#out-turn .handle").press("ArrowLeft")
-    assert other.locator("#guess-half + .output + p").evaluate(BLUR) in ("none", "blur(0px)")
+    wait_until_clear(other, HALF)
     plain = visit(make_path("en", "sequences"), java_script_enabled=False)
-    assert plain.locator("#guess-half + .output + p").is_visible()
-    paper = visit(make_path("en", "sequences"))
+    assert plain.locator(HALF).evaluate(BLUR) == "none"
+    assert not plain.locator(".uncover").count()
+
+
+@needs_browser
+def test_a_guess_is_printed_with_its_answer(visit: Visit) -> None:
+    paper = show_covered(visit, "sequences", "guess-half", HALF)
     paper.emulate_media(media="print")
-    assert paper.locator("#guess-half + .output + p").evaluate(BLUR) == "none"
-    assert not paper.locator("#guess-half details.answer").is_visible()
+    assert paper.locator(HALF).evaluate(BLUR) == "none"
+    assert not paper.locator(".uncover").is_visible()
+    assert paper.locator("#guess-half .right").bounding_box()["height"] > 5
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [390, 1280])
+def test_what_is_blurred_says_why_and_clears_at_a_press(width: int, visit: Visit) -> None:
+    tab = show_covered(visit, "sequences", "guess-half", HALF, width=width)
+    answer, button = tab.locator(HALF), tab.get_by_role("button", name="Guess first, or press")
+    over, under = button.bounding_box(), answer.bounding_box()
+    assert under["x"] <= over["x"]
+    assert over["x"] + over["width"] <= under["x"] + under["width"]
+    assert over["y"] == pytest.approx(under["y"], abs=10)  # it lies over the first line
+    before = answer.evaluate(PLACE)
+    button.press("Enter")
+    wait_until_clear(tab, HALF)
+    assert answer.evaluate("one => one === document.activeElement")  # it is read next
+    assert answer.evaluate(PLACE) == before  # nothing has moved
 
 
 @needs_browser
@@ -345,18 +383,27 @@ def test_what_gives_a_guess_away_waits_for_it(visit: Visit) -> None:
 def test_a_table_that_gives_a_guess_away_waits_for_it(
     slug: str, guess: str, output: str, visit: Visit
 ) -> None:
-    tab = visit(make_path("en", slug), reduced_motion="reduce")
-    answer = tab.locator(f"#{output}")
-    assert answer.evaluate(BLUR) != "none"
+    answer = f"#{output}"
+    tab = show_covered(visit, slug, guess, answer)
     tab.locator(f"#{guess} input").first.press("Space")  # moves nothing
-    tab.locator(f"#{guess} button").click()
-    tab.wait_for_function(
-        f"getComputedStyle(document.querySelector('#{output}')).filter === 'none'"
-    )
-    hovered = visit(make_path("en", slug), reduced_motion="reduce").locator(f"#{output}")
-    hovered.scroll_into_view_if_needed()
-    hovered.hover()
-    assert hovered.evaluate(BLUR) == "none"
+    tab.locator(f"#{guess} form button").click()
+    wait_until_clear(tab, answer)
+    # A finger on it clears it.
+    touched = show_covered(visit, slug, guess, answer, has_touch=True, width=390)
+    touched.locator(answer).tap()
+    wait_until_clear(touched, answer)
+
+
+# --- the first page
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_first_chapter_is_one_press_away(lang: str, width: int, visit: Visit) -> None:
+    tab = visit(make_path(lang, "index"), width=width)
+    link = tab.locator("article a[href*='next-word']").first.bounding_box()
+    assert link["y"] + link["height"] < 400
 
 
 # --- words of another language

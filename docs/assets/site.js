@@ -313,7 +313,7 @@ function followLinks() {
   else prepareEarly();
 }
 
-// Figures that are taken in hand: loaded when they come near.
+// Figures that are taken in hand, and what covers the answer to a guess: loaded when they come near.
 function loadInstruments() {
   if (isFile) return;
   const near = new IntersectionObserver(
@@ -321,12 +321,13 @@ function loadInstruments() {
       for (const { isIntersecting, target } of seen) {
         if (!isIntersecting) continue;
         near.unobserve(target);
-        import(new URL("instruments/instrument.js", own)).then(({ start }) => start(target));
+        const script = target.matches(".guess") ? "guess.js" : "instruments/instrument.js";
+        import(new URL(script, own)).then(({ start }) => start(target));
       }
     },
     { rootMargin: "600px" },
   );
-  for (const one of all(".instrument")) near.observe(one);
+  for (const one of all(".instrument, .guess")) near.observe(one);
   // A link to a part of the drawing that is not open yet.
   const follow = () => {
     if (location.hash.startsWith("#machine-"))

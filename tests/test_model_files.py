@@ -202,7 +202,7 @@ def press(tab: Any, lang: str) -> list[str]:
     """Press on the button that loads the model; what is asked for from then on."""
     tab.set_default_timeout(PATIENCE)
     tab.goto(tab.url.split("#")[0] + "#next=0,,1,11,1")
-    tab.wait_for_selector(".next-live button")
+    tab.locator(".next-live summary").first.click()
     asked: list[str] = []
     tab.on("request", lambda request: asked.append(request.url))
     tab.locator(".next-live button").first.click()
@@ -281,7 +281,7 @@ def test_where_there_is_no_room_nothing_is_kept(lang: str, visit: Visit, address
     script = {"body": STUB % "{}", "content_type": "text/javascript"}
     tab.route("**/live/worker.js", lambda route: route.fulfill(**script))
     tab.evaluate("document.querySelector('.next-token').scrollIntoView()")
-    tab.wait_for_selector(".next-live button")
+    tab.locator(".next-live summary").first.click()
     tab.locator(".next-live [type=checkbox]").check()
     tab.locator(".next-live button").first.click()
     tab.locator(".next-live").get_by_text(words(lang)["full"]).wait_for()

@@ -58,6 +58,46 @@ def shares_of(node: Any) -> list[float]:
     return [100 * math.exp(-nats / 1000) for nats in node["nats"]]
 
 
+# Of each bar: its length, and what its number stands behind it; of the longest room for one.
+BARS = """[...document.querySelectorAll(".next-bars li")].map((row) => {
+  const [bar, share, track] = ["i", "b", ".next-track"]
+    .map((name) => row.querySelector(name).getBoundingClientRect());
+  return [bar.width, share.left - bar.right, track.right - share.right];
+})"""
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_number_stands_behind_its_bar(width: int, visit: Visit) -> None:
+    tab = open_panel(visit, width=width)
+    measured = tab.evaluate(BARS)
+    shares = shares_of(first("en"))
+    for (long, behind, room), share in zip(measured, shares, strict=True):
+        assert long / measured[0][0] == pytest.approx(share / shares[0], abs=0.01)
+        assert 2 < behind < 10
+        assert room >= 0
+    if width == 390:
+        assert measured[0][0] > 50
+    tab.locator(".next-sliders input").first.fill("0.2")  # now one is nearly certain
+    assert tab.evaluate(BARS)[0][2] >= 0
+
+
+LOOK = """(selector) => {
+  const found = getComputedStyle(document.querySelector(selector));
+  return [found.appearance, found.height, found.backgroundImage.slice(0, 15)];
+}"""
+
+
+@needs_browser
+def test_all_sliders_look_alike(visit: Visit) -> None:
+    looks = [
+        open_panel(visit).evaluate(LOOK, ".next-sliders input"),
+        visit(make_path("en", "scaling")).evaluate(LOOK, ".stepper-range input"),
+    ]
+    assert looks[0] == looks[1]
+    assert looks[0][0] == "none"
+
+
 @needs_browser
 @each_language
 def test_tokens_are_pressed_and_appended(lang: str, visit: Visit) -> None:
@@ -181,7 +221,7 @@ def loaded(chromium: Any, address: str) -> Iterator[Any]:
     tab = context.new_page()
     tab.set_default_timeout(10 * PATIENCE)
     tab.goto(address + PAGE + "#next=0,,1,11,1")
-    tab.wait_for_selector(".next-live button")
+    tab.locator(".next-live summary").first.click()
     tab.locator(".next-live button").click()
     tab.wait_for_selector(".next-own .next-bars li")
     yield tab
@@ -424,6 +464,7 @@ def test_kept_and_removed(visit: Visit) -> None:
     """Without a network afterwards, until the reader removes it."""
     tab = open_panel(visit)
     tab.set_default_timeout(10 * PATIENCE)
+    tab.locator(".next-live summary").first.click()
     tab.locator(".next-live [type=checkbox]").first.check()
     tab.locator(".next-live button").first.click()
     tab.wait_for_selector(".next-own textarea")
@@ -433,7 +474,7 @@ def test_kept_and_removed(visit: Visit) -> None:
         tab.evaluate(IS_CACHED, path)
     tab.context.set_offline(True)
     tab.reload()
-    tab.wait_for_selector(".next-live button")
+    tab.wait_for_selector(".next-live button")  # the address has opened the fold
     tab.locator(".next-live").get_by_text(said).wait_for()
     tab.locator(".next-live button").first.click()
     tab.wait_for_selector(".next-own .next-bars li")

@@ -98,7 +98,7 @@ export class Bars {
     const [, spaces, letters] = /^(␣*)(.*)$/su.exec(showToken(text));
     const mark = spaces && element("span", { class: "next-space" }, spaces);
     const token = element("span", { class: "next-token-text", translate: "no" }, mark, letters);
-    const content = [token, element("span", { class: "next-track" }, bar), share];
+    const content = [token, element("span", { class: "next-track" }, bar, share)];
     const onclick = () => this.choose(n);
     const disabled = !this.can(n);
     const button = element("button", { type: "button", onclick, disabled }, ...content);
@@ -116,7 +116,7 @@ export class Bars {
     if (!this.node) return;
     const found = distribution(this.node, this.powers, settings);
     this.rows.forEach(({ bar, share, button, text }, n) => {
-      bar.style.width = `${100 * found[n]}%`;
+      bar.style.setProperty("--share", found[n]);
       share.textContent = `${(100 * found[n]).toFixed(1)}%`;
       button.classList.toggle("out", found[n] === 0);
       button.setAttribute("aria-label", `${showToken(text)} ${share.textContent}`);

@@ -34,7 +34,7 @@ class Panel {
     this.again = makeButton("md-button", words.again, () => this.begin(this.number));
     this.note = element("p", { class: "next-note" });
     this.details = element("div", { class: "next-details" });
-    this.live = element("div", { class: "next-live" }, ...this.offerLive());
+    this.live = this.offerLive();
     this.element = element(
       "section",
       { class: "next-token", "aria-label": words.title },
@@ -124,6 +124,7 @@ class Panel {
         if (text) this.bars.settings = { [name]: Number(text) };
       }
       this.own = own.join("&");
+      if (this.own) this.live.open = true;
     } else if (this.followed) return;
     this.followed = false;
     this.begin(this.kept.beginnings[number] ? Number(number) : 0);
@@ -163,9 +164,15 @@ class Panel {
   /* --- the model itself */
 
   offerLive() {
-    if (!words.parts) return [element("p", { class: "next-note" }, words.missing)];
+    if (!words.parts) return element("p", { class: "next-note" }, words.missing);
     this.model = new Live(words, this);
-    return [this.model.offer.element, this.model.element];
+    const parts = [this.model.offer.element, this.model.element];
+    const summary = element("summary", {}, words.live);
+    const fold = element("details", { class: "fold next-live" }, summary, ...parts);
+    this.model.model.addEventListener("state", () => {
+      fold.open = true;
+    });
+    return fold;
   }
 }
 

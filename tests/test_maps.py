@@ -162,14 +162,15 @@ def numbers(text: str) -> list[float]:
 
 
 def test_event(chapter: Page) -> None:
-    rows = chapter.table("event")
-    assert [row[""] for row in rows] == [one.strip() for one in KEPT["tokens"]]
+    names = [one.strip() for one in KEPT["tokens"]]
+    assert re.findall(r"(\S+): \d", chapter.figure("event")) == names
+    by_mean, by_rollout, by_exchange = zip(*chapter.matrix("event", ""), strict=True)
     assert KEPT["tokens"][COUNTRY] == " France"
     means = [sum(one) / 30 for one in zip(*KEPT["last_rows"], strict=True)]
-    assert_printed(column(rows, "mean of 270 maps"), means, 2)
-    assert_printed(column(rows, "rollout"), KEPT["rollout"][-1], 2)
+    assert_printed(by_mean, means, 2)
+    assert_printed(by_rollout, KEPT["rollout"][-1], 2)
     effects = [0.0] * COUNTRY + [place[0] for place in KEPT["effect"][0]]
-    assert_printed(column(rows, "effect of the exchange"), effects, 2)
+    assert_printed(by_exchange, effects, 2)
     said, p = KEPT["said"][0][0]
     shown = chapter.values("maps")[:6]
     assert KEPT["layers"][0] == 2

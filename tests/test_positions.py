@@ -190,10 +190,10 @@ def test_order(chapter):
     """The two boxes of the figure, cell by cell."""
     there = eight_steps(THREE).numpy()
     said = chapter.figure("order")
-    drawn = np.reshape([float(one) for one in re.findall(r"\d+\.\d{4}", said)], (2, 3, 3))
-    assert_printed(drawn, [there, there[BACK]])
+    drawn = np.reshape([float(one) for one in re.findall(r"\d+\.\d{2}", said)], (2, 3, 3))
+    assert_printed(drawn, [there, there[BACK]], 2)
     assert drawn[1].tolist() == drawn[0].tolist()[::-1]
-    assert_printed(float(chapter.values("positions")[0]), there[1, 0])
+    assert_printed(float(chapter.values("positions")[0]), there[1, 0], 2)
 
 
 def test_broken(chapter):

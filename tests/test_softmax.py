@@ -245,7 +245,8 @@ def test_control(page, lang):
         caption = frame.caption
         assert caption.startswith(f"τ = {tau}, Δ = {gap}, n = {n:,d}")
         leader = compute_leader_weight(gap, n, tau)
-        assert_printed([float(caption[-6:])], [leader], 4)
+        (share,) = re.findall(r"\d\.\d{4}", caption)
+        assert_printed([float(share)], [leader], 4)
         described = [float(x) for x in re.findall(r"\d\.\d{4}", frame.labels[0])]
         assert_printed(described, [leader, 1 - leader, (1 - leader) / (n - 1)], 4)
 

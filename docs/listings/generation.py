@@ -3,7 +3,7 @@
 # --8<-- [start:waste]
 import numpy as np
 
-from attention_docs.figures import table
+from attention_docs.figures import bar_chart, table
 from attention_docs.generation import cached_block
 from attention_docs.multi_head import Parameters
 from attention_docs.positions import sinusoids
@@ -50,10 +50,14 @@ for t in range(1, n + 1):
     again.append(sum(int(one.all(axis=(0, 2)).sum()) for one in old))
     seen = keys
 shown = (1, 2, 4, 8, 16, 32)
-table(
-    [*([computed[t - 1], again[t - 1]] for t in shown), [sum(computed), sum(again)]],
-    columns=["keys computed", "computed before"],
-    index=[*(f"word {t}" for t in shown), f"all {n} words"],
+bar_chart(
+    [f"word {t}" for t in shown],
+    {
+        "keys computed": [computed[t - 1] for t in shown],
+        "computed before": [again[t - 1] for t in shown],
+    },
+    ylabel="keys",
+    spec="d",
 )
 # --8<-- [end:waste]
 
@@ -61,7 +65,7 @@ table(
 from fractions import Fraction
 
 from attention_docs.attention_function import attention
-from attention_docs.figures import Frame, bar_chart, heatmap, line_chart, slider
+from attention_docs.figures import Frame, heatmap, line_chart, slider
 from attention_docs.generation import (
     CONFIGURATIONS,
     Configuration,

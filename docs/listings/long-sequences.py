@@ -465,7 +465,7 @@ def frame(place, name):
         spec=".1f",
     )
     late, near = (span(share(h[name], 2 * L, 4 * L)) for h in (all_keys, near_keys))
-    caption = f"33–64: {late}%; with the window {near}%."
+    caption = f"At 33–64 it gets {late}% right, and {near}% with the window."
     return Frame((str(place),), CHOICES[place - 1], (answers, scores), caption)
 
 

@@ -4,7 +4,7 @@
 import numpy as np
 
 from attention_docs.data import load_maps
-from attention_docs.figures import Frame, bar_chart, numbered, slider, table
+from attention_docs.figures import Frame, bar_chart, heatmap, numbered, slider, table
 from attention_docs.maps import (
     attention_flow,
     attention_rollout,
@@ -32,11 +32,11 @@ mean_row = weight_rows.mean(axis=0)
 changed = np.zeros(len(words))  # tokens before the country are the same in both texts
 changed[country:] = effects[EARLY, :, 0]
 said = measured.said[EARLY][0]
-table(
+heatmap(
     np.column_stack([mean_row, rollout_rows[-1], changed]),
-    columns=["mean of 270 maps", "rollout", "effect of the exchange"],
-    index=words,
-    spec=".2f",
+    columns=["mean map", "rollout", "exchange"],
+    rows=words,
+    scale=(0, 1),
 )
 # --8<-- [end:event]
 

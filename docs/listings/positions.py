@@ -71,8 +71,8 @@ check("the same outputs in the new order", agree(turned, there[back]))
 flow(
     [
         [
-            ("dog bites man", "output", there, ".4f", words),
-            ("man bites dog", "output", turned, ".4f", words[::-1]),
+            ("dog bites man", "output", there, ".2f", words),
+            ("man bites dog", "output", turned, ".2f", words[::-1]),
         ]
     ],
     arrows=[],
@@ -197,7 +197,7 @@ def frame(m, b):
     )
     total = number(np.cos(omega * offset).sum(), ".3f")
     label = f"Δ = {offset}, {bases[b]:.0f}"
-    caption = f"Sum: {total}."
+    caption = f"The four cosines add up to {total}."
     return Frame((str(m + 1), str(b + 1)), label, (hands,), caption)
 
 

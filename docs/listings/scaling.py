@@ -105,7 +105,9 @@ def frame(place, d_k):
     """What the slider shows at a width."""
     raw, root, whole = (f"{row[d_k, name][0][0]:.2f}" for name in ("1", "√d_k", "d_k"))
     says = f"d_k = {d_k}: largest weight {raw} not divided, {root} divided by √d_k"
-    caption = f"Largest weight: {raw} | ÷ √dₖ: {root} | ÷ dₖ: {whole}"
+    caption = (
+        f"The largest weight is {raw} undivided, {root} divided by √dₖ, and {whole} divided by dₖ."
+    )
     return Frame((str(place),), f"d_k = {d_k}", tuple(drawings(d_k)), caption, says)
 
 

@@ -55,7 +55,7 @@ def frame(i, j, k):
         BARS, {"": shares}, roles=["weight"], ylabel="weight", spec=".4f", scale=(0, 1)
     )
     share = number(a[-1], ".4f")
-    caption = f"Leader: {share}"
+    caption = f"The leading key gets {share} of the weight."
     label = f"τ = {tau}, Δ = {gap}, n = {n:,d}"
     return Frame((str(i + 1), str(j + 1), str(k + 1)), label, (bars,), caption)
 

@@ -780,7 +780,7 @@ def at_depth(place, N):
         spec=".2f",
     )
     low, high = (np.sqrt(measured[N, one][1].mean(axis=1)).min() for one in (False, True))
-    caption = f"smallest ‖g‖: post-norm {low:.2f}, pre-norm {high:.2f}"
+    caption = f"The smallest ‖g‖ is {low:.2f} in post-norm and {high:.2f} in pre-norm."
     return Frame((str(place),), f"N = {N}", (gradients, likeness), caption)
 
 

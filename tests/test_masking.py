@@ -21,7 +21,7 @@ from attention_docs.attention_function import attention
 from attention_docs.heads import load_vectors
 from attention_docs.masking import apply_mask, causal_mask, padding_mask, truncate_and_pad
 from attention_docs.softmax import softmax
-from tests.conftest import each_language, scale_examples
+from tests.conftest import ROOT, each_language, scale_examples
 from tests.exact import KEYS, QUERIES, VALUES, assert_printed, attention_weights, make_test_of_asked
 from tests.page import Page, read_rows, vector_of
 
@@ -646,3 +646,19 @@ def test_at_inference(chapter: Page) -> None:
         moved.append((masked - unmasked)[0, -1].abs().max().item())
     assert_printed(chapter.column("at-inference", "largest change of the last output"), moved, 2)
     assert moved[0] < 1e-12 < 0.01 < moved[1]
+
+
+@each_language
+def test_the_mask_in_code_gives_the_weights_of_the_causal_mask(lang: str) -> None:
+    """Both ways that the text quotes, run from the text."""
+    text = (ROOT / "docs" / lang / "masking.md").read_text("utf-8")
+    mask, filled, added = (
+        re.search(f"`({start}[^`]*)`", text)[1]
+        for start in (r"torch\.ones", r"scores\.masked", r"torch\.full")
+    )
+    n, scores = 5, torch.randn(5, 5, dtype=torch.float64)
+    names = {"torch": torch, "n": n, "scores": scores}
+    names["mask"] = eval(mask, names)
+    wanted = softmax(apply_mask(scores.numpy(), causal_mask(n)))
+    for masked in (eval(filled, names), scores + eval(added, names)):
+        np.testing.assert_allclose(masked.softmax(-1).numpy(), wanted, atol=1e-15)

@@ -284,7 +284,7 @@ def find_controls(tab: Any, slug: str) -> list[str]:
 
 CONTROLS = """() => [...document.querySelectorAll("article :is(summary, button)")]
   .filter((one) => !one.closest(
-    ".stepper, .instrument, form.asks, .guess, .recall + .recall, .next-bars") &&
+    ".stepper, .instrument, form.asks, .guess, .recall + .recall, .next-bars, .uncover") &&
     one.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
   .map((one) => (one.textContent || one.tagName).trim().slice(0, 20))"""
 
@@ -668,18 +668,23 @@ def test_what_is_far_is_laid_out_late_and_nobody_sees_it(
     assert tab.evaluate(UPWARDS) == []
 
 
-# How far the text in the middle of the window moves besides, as a reader scrolls up.
+# How far the text in the middle of the window moves besides, as a reader scrolls up. What comes in
+# between two frames is kept from moving it only with the next frame, so a jump is read twice.
 UPWARDS = """async () => {
   const jumps = [];
+  const settle = async () => {
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    await new Promise((done) => setTimeout(done, 50));
+  };
   for (let step = 0; step < 25; step += 1) {
     let at = 450, text = null; // or below the space between two parts
     while (!text) text = document.elementFromPoint(innerWidth / 2, at += 8).closest("article > *");
     const before = text.getBoundingClientRect().top;
     scrollBy({ top: -200, behavior: "instant" });
-    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-    await new Promise((done) => setTimeout(done, 50));
-    const moved = text.getBoundingClientRect().top - before;
-    if (Math.abs(moved - 200) > 2) jumps.push([moved - 200, text.textContent.slice(0, 60)]);
+    const measure = () => text.getBoundingClientRect().top - before - 200;
+    await settle();
+    if (Math.abs(measure()) > 2) await settle();
+    if (Math.abs(measure()) > 2) jumps.push([measure(), text.textContent.slice(0, 60)]);
   }
   return jumps;
 }"""

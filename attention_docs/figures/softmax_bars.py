@@ -95,7 +95,7 @@ class SoftmaxBars(Instrument):
         body += path(outline("M", 20, zero, "H", 366), stroke=INK, stroke_opacity=0.4)
         body += path(outline("M", 20, BOTTOM, "H", 366), stroke=INK, stroke_opacity=0.15)
         for score in (0, LOW):
-            body += text(14, _height_of(score) + 5, format_value(score, "g"), "end")
+            body += text(18, _height_of(score) + 5, format_value(score, "g"), "end")
         style = {"fill": css_colour("role-score-fill"), "stroke": tint}
         body += group(columns, stroke_width=1.5, **style)
         return body + labels + self._draw_temperature(lang)

@@ -233,7 +233,8 @@ ribbons(DOG_BITES_MAN, causal_weights, scores=causal_scores, first=1)
 # --8<-- [start:all-at-once]
 passes = []
 for t in (1, 2, 3):
-    prefix, _ = attention(word_queries[:t], word_keys[:t], word_values[:t])  # no mask
+    first = word_queries[:t], word_keys[:t], word_values[:t]
+    prefix, _ = attention(*first)  # no mask
     passes.append([t, prefix[-1], causal_outputs[t - 1]])
 columns = ["tokens", "last output alone", "output of the masked pass"]
 table(passes, columns=columns, index=DOG_BITES_MAN, spec=["d", ".3f", ".3f"])

@@ -1153,17 +1153,17 @@ def test_what_is_cut_fades_where_it_goes_on(lang: str, visit: Visit) -> None:
     tab.evaluate(NEAR)
     tab.evaluate(SETTLED)
     assert tab.evaluate(UNMARKED) == []
-    drawing = tab.locator("#out-order .drawing")
+    drawing = tab.locator("#out-turn .inner.drawing >> visible=true")
     mask = "one => getComputedStyle(one).maskImage"
     assert drawing.get_attribute("data-cut") == "after"
     assert "linear-gradient" in drawing.evaluate(mask)
     drawing.focus()
     tab.keyboard.press("ArrowRight")
-    tab.locator("#out-order .drawing[data-cut~=before]").wait_for()
+    tab.locator("#out-turn .drawing[data-cut~=before]").wait_for()
     drawing.evaluate("one => { one.scrollLeft = one.scrollWidth; }")
-    tab.locator("#out-order .drawing[data-cut=before]").wait_for()
+    tab.locator("#out-turn .drawing[data-cut=before]").wait_for()
     tab.set_viewport_size({"width": 1280, "height": 900})
-    tab.locator("#out-order .drawing:not([data-cut])").wait_for()
+    tab.locator("#out-turn .inner.drawing:not([data-cut]) >> visible=true").wait_for()
     assert drawing.evaluate(mask) == "none"
 
 

@@ -364,8 +364,8 @@ def read_frames(output: Any) -> list[tuple[str, str, int]]:
 
 
 def remove_marks(caption: str) -> str:
-    """A caption without the marks of subscripts."""
-    return caption.replace("_", "")
+    """A caption with subscripts as plain letters."""
+    return caption.replace("_", "").replace("ₖ", "k")
 
 
 LABELS = {"en": "Parameters:", "zh": "参数：", "zh-hant": "參數："}

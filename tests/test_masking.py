@@ -179,7 +179,7 @@ def test_coins(chapter: Page) -> None:
     wanted, named, share = read_rows(chapter, "coins")
     assert vector_of(wanted.split(":")[1]) == tosses[0, 1:].tolist()
     assert vector_of(named.split(":")[1]) == tosses[0, 1:].tolist()
-    assert share == "right in all sequences: 100%"
+    assert share == "right, of all guesses: 100%"
     power = mpmath.exp(40 / mpmath.sqrt(6))  # one score is 40/√6, five are 0
     assert chapter.values("masking")[0] == f"{float(power / (power + 5)):.2f}"
     # With the mask: one half, since the next toss is independent of the past. The hits of one
@@ -188,7 +188,7 @@ def test_coins(chapter: Page) -> None:
     majority = 2 * past > np.arange(1, 6)  # 0 where as many fell on one side as on the other
     counted = (majority == tosses[:, 1:]).mean()
     assert abs(counted - 0.5) < 4 * 0.0016
-    assert read_rows(chapter, "coins-causal") == [f"right in all sequences: {counted:.0%}"]
+    assert read_rows(chapter, "coins-causal") == [f"right, of all guesses: {counted:.0%}"]
     assert chapter.values("no-leak")[0] == f"{counted:.0%}"
 
 

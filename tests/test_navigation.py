@@ -299,7 +299,7 @@ def test_next_leads_from_chapter_to_chapter(site: Path, lang: str) -> None:
         (
             "zh",
             "首页",
-            "注意力机制：“他画的画”，哪个画挂在墙上？",
+            "注意力机制：“他画的画”，挂墙上的是哪个？",
             ("5 · softmax", "：把分数变成权重"),
         ),
         (

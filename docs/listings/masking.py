@@ -26,7 +26,7 @@ def hits(mask=None):
 share, named, copied = hits()
 print(f"came next:     {text(tosses[0, 1:], 'd')}")
 print(f"was predicted: {text(named[0, :-1], 'd')}")
-print(f"right in all sequences: {number(share, '.0%')}")
+print(f"right, of all guesses: {number(share, '.0%')}")
 heatmap(
     copied,
     rows=numbered("query", n),
@@ -242,7 +242,7 @@ table(passes, columns=columns, index=DOG_BITES_MAN, spec=["d", ".3f", ".3f"])
 
 # --8<-- [start:coins-causal]
 blind_share, _, blind = hits(causal_mask(n))
-print(f"right in all sequences: {number(blind_share, '.0%')}")
+print(f"right, of all guesses: {number(blind_share, '.0%')}")
 heatmap(
     blind,
     rows=numbered("query", n),

@@ -487,7 +487,7 @@ table(
     ],
     columns=["likeliest token", "probability", "perplexity there"],
     index=list(asked_for),
-    spec=["", ".2f", ".0f"],
+    spec=["", ".2f", ".1f"],
 )
 # --8<-- [end:countries]
 

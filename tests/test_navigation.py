@@ -305,7 +305,7 @@ def test_next_leads_from_chapter_to_chapter(site: Path, lang: str) -> None:
         (
             "zh-hant",
             "首頁",
-            "注意力機制：「他畫的畫」，哪個畫掛在牆上？",
+            "注意力機制：「他畫的畫」，掛牆上的是哪個？",
             ("5 · softmax", "：把分數變成權重"),
         ),
     ],

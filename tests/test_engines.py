@@ -327,10 +327,17 @@ FORGET = """return navigator.serviceWorker.getRegistrations()
   .then(() => true)"""
 
 
+# Open all folds that hold an element, once it is there; whether it can be seen.
+UNFOLD = """const one = document.querySelector(arguments[0]);
+  for (let at = one; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+  return Boolean(one?.checkVisibility());"""
+
+
 def edit(reader: Reader, block: str, line: str) -> None:
     """Add a line to a block."""
-    reader.ask("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    reader.press(f'.block[data-block="{block}"] .live-edit')
+    button = f'.block[data-block="{block}"] .live-edit'
+    reader.wait(UNFOLD, button)
+    reader.press(button)
     field = reader.find(f'.block[data-block="{block}"] textarea')
     reader.ask(
         "const [field, line] = arguments; field.value += `\\n${line}`;"

@@ -420,8 +420,8 @@ for one in gc.get_objects():
     if isinstance(one, dict) and one.get("green", "green") != "green":
         one["green"] = "red"
 """
-"""An edit that no copy of names and modules can undo: tables that have no name, too. Not Python's own
-table of its strings, in which each stands for itself: that is a crash, now or later."""
+"""An edit that no copy of names and modules can undo: tables that have no name, too. Not Python's
+own table of its strings, in which each stands for itself: that is a crash, now or later."""
 
 
 @needs_live

@@ -400,8 +400,9 @@ def _unlike(said: str, shows: str) -> str:
 
 
 def _lines(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as lines; d_k stands in a table as d with a small k."""
-    return "\n".join(" | ".join(cell.strip() for cell in row) for row in rows).replace("_", "")
+    """Rows as lines; d_k and dₖ stand in a table as d with a small k."""
+    text = "\n".join(" | ".join(cell.strip() for cell in row) for row in rows)
+    return text.replace("_", "").replace("ₖ", "k")
 
 
 # --- whose code it is

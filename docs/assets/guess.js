@@ -21,7 +21,7 @@ function findAnswer(guess) {
 
 export function start(guess) {
   const { found, output } = findAnswer(guess);
-  if (!found.length) return;
+  if (!found.length || guess.querySelector("details").open) return;
   const button = document.createElement("button");
   Object.assign(button, {
     type: "button",

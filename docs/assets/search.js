@@ -374,21 +374,15 @@ function compareLines() {
   sections = gather(({ place }) => place);
 }
 
-/* How often the rows of one page, or of one section, have each feature, and how much they have. */
+/* How often the rows of one page, or of one section, have each feature. */
 function gather(keyOf) {
   const found = new Map();
   for (const row of rows) {
     const key = keyOf(row);
-    if (!found.has(key)) found.set(key, { times: new Map(), length: 0 });
-    const own = found.get(key);
-    for (const [one, share] of row.features) {
-      own.times.set(one, (own.times.get(one) ?? 0) + share);
-      own.length += share;
-    }
+    if (!found.has(key)) found.set(key, new Map());
+    const times = found.get(key);
+    for (const [one, share] of row.features) times.set(one, (times.get(one) ?? 0) + share);
   }
-  const all = [...found.values()];
-  const mean = all.reduce((sum, { length }) => sum + length, 0) / all.length;
-  for (const own of all) own.length = 0.9 + (0.1 * own.length) / mean;
   return found;
 }
 
@@ -397,15 +391,15 @@ function gather(keyOf) {
 function findAround(groups, features) {
   const all = [...groups.values()];
   const weights = [...features].map(([one, share]) => {
-    const having = all.filter(({ times }) => times.has(one)).length;
+    const having = all.filter((times) => times.has(one)).length;
     return [one, share * Math.log(1 + all.length / having)];
   });
   const whole = weights.reduce((sum, [, weight]) => sum + weight, 0);
   return (key) => {
-    const { times, length } = groups.get(key);
+    const times = groups.get(key);
     const parts = weights.map(([one, weight]) => {
       const often = times.get(one) ?? 0;
-      return (weight * often * 2.2) / (often + 1.2 * length);
+      return (weight * often * 2.2) / (often + 1.2);
     });
     return parts.reduce((sum, part) => sum + part, 0) / whole;
   };

@@ -722,6 +722,8 @@ def test_trained_model(page: ReadPage, models: dict[str, LanguageModel], above: 
     starts = [float(x) for x in chapter.table("starts")[0].values()]
     assert len(starts) == 5
     assert abs(starts[0] - interval[0]) < 5.1e-4
+    ours = [f"{x:.3f}" for x in (starts[0], min(starts), max(starts))]
+    assert chapter.values("measured")[1:4] == ours
     by_last = float(bounds()[1] - bounds()[2])
     assert 0 < min(starts) <= max(starts) < by_last / 2
     said = [f"{by_last:.3f}", f"{min(starts):.3f}", f"{max(starts):.3f}"]

@@ -84,7 +84,7 @@ def split_heads(x: Float[Array, "... n d"], num_heads: int) -> Float[Array, "...
     """
     xp = array_namespace(x)
     pieces = xp.reshape(x, (*shape(x)[:-1], num_heads, -1))  # (..., n, h, d_head)
-    return xp.moveaxis(pieces, -2, -3)  # reshape cuts rows; only this brings the heads forward
+    return pieces.swapaxes(-2, -3)  # reshape cuts rows; only this brings the heads forward
 
 
 @checked
@@ -111,7 +111,7 @@ def join_heads(x: Float[Array, "... h n d_head"]) -> Float[Array, "... n d"]:
          [21, 22, 23, 24]]
     """
     xp = array_namespace(x)
-    tokens = xp.moveaxis(x, -3, -2)  # (..., n, h, d_head)
+    tokens = x.swapaxes(-3, -2)  # (..., n, h, d_head)
     return xp.reshape(tokens, (*shape(tokens)[:-2], -1))
 
 
@@ -227,31 +227,16 @@ def linear(
         >>> text(linear(np.array([[1.0, 1]]), W, np.array([5.0, 7])), ".0f")
         '[[8, 8]]'
     """
-    y = matrix_product(x, W)
+    y = _product(x, W)
     return y if b is None else y + b
 
 
-@checked
-def matrix_product(x: Float[Array, "... n d_in"], W: Float[Array, "d_in d_out"]) -> Array:
-    r"""$XW$, by the faster of two ways where NumPy has no BLAS, as in a browser.
+def _product(x: Array, W: Array) -> Array:
+    """XW, by the faster of two ways where NumPy has no BLAS, as in a browser.
 
     There `einsum` is four times as fast as `@` for a matrix whose columns are contiguous, such as
     one that a file holds by its outputs, since it goes along both of them with SIMD instructions.
-
-    Args:
-        x: (..., n, d_in), real floats.
-        W: (d_in, d_out), same dtype.
-
-    Returns:
-        (..., n, d_out); the two ways differ in the order of a sum.
-
-    Source:
-        Harris et al. 2020, "Array programming with NumPy".
-
-    Examples:
-        >>> import numpy as np
-        >>> matrix_product(np.array([[1.0, 1]]), np.array([[1.0, 2], [0, 1]]).T)
-        array([[3., 1.]])
+    The two ways differ in the order of a sum.
     """
     if HAS_BLAS or not (isinstance(W, np.ndarray) and W.T.flags.c_contiguous):
         return x @ W

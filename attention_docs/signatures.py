@@ -57,9 +57,9 @@ def checked(function: Function) -> Function:
     """Compare the arguments with the annotations, then with the conditions of `requires`."""
     parameters = inspect.signature(function).parameters
     names = tuple(parameters)
-    defaults = {name: one.default for name, one in parameters.items() if one.default is not EMPTY}
+    rest = tuple(one.default for one in parameters.values())
     demands = [demand for name in names for demand in _read_demands(function, name)]
-    arguments = [demand.argument for demand in demands]
+    places = [names.index(demand.argument) for demand in demands]
     fields = [demand.field for demand in demands]
     has_fields = any(fields)
     conditions = getattr(function, "_conditions", ())
@@ -67,8 +67,10 @@ def checked(function: Function) -> Function:
 
     @wraps(function)
     def check_and_call(*args: Any, **kwargs: Any) -> Any:
-        given = {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
-        arrays = [given.get(name, EMPTY) for name in arguments]
+        given = args + rest[len(args) :]
+        if kwargs:
+            given = tuple([kwargs.get(name, one) for name, one in zip(names, given, strict=False)])
+        arrays = [given[place] for place in places]
         if has_fields:
             pairs = zip(arrays, fields, strict=True)
             arrays = [getattr(one, field, None) if field else one for one, field in pairs]
@@ -76,7 +78,8 @@ def checked(function: Function) -> Function:
         if (sizes := passed.get(key)) is None:
             sizes = passed[key] = _check_arrays(demands, arrays)
         if conditions:
-            values = {**sizes, **given}
+            known = zip(names, given, strict=False)
+            values = {**sizes, **{name: one for name, one in known if one is not EMPTY}}
             for condition in conditions:
                 condition(values)
         return function(*args, **kwargs)

@@ -103,12 +103,12 @@ def test_both_ways_to_multiply(shape: tuple[int, ...], monkeypatch: pytest.Monke
         monkeypatch.setattr(multi_head, "HAS_BLAS", has_blas)
         for stored in (W, np.asfortranarray(W)):
             np.testing.assert_allclose(
-                multi_head.matrix_product(x, stored), wanted, rtol=0, atol=1e-12
+                multi_head.linear(x, stored, None), wanted, rtol=0, atol=1e-12
             )
     assert len(called) == 1
     monkeypatch.setattr(multi_head, "MOST", 2 * W.size)
     np.testing.assert_allclose(
-        multi_head.matrix_product(x, np.asfortranarray(W)), wanted, rtol=0, atol=1e-12
+        multi_head.linear(x, np.asfortranarray(W), None), wanted, rtol=0, atol=1e-12
     )
     assert len(called) == 1 + math.ceil(math.prod(shape[:-1]) / 2)
 

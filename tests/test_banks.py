@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -417,6 +417,22 @@ def test_qti_judges_as_the_page_does(lang: str, slug: str, site: Path) -> None:
             assert (points == 100) == ([label] == good)
             reason = answers[labels.index(label)].findtext("feedback/text")
             assert not reason or reason in said
+
+
+@pytest.mark.parametrize("slug", ["eight-steps", "masking"])
+def test_a_qti_test_draws_one_question_of_those_with_other_numbers(slug: str, site: Path) -> None:
+    """Those with one number, four to a section; entries of a list are not drawn one by one."""
+    tree = lxml.etree.fromstring((site / "banks" / "en" / f"{slug}.qti.xml").read_bytes())
+    pools = [one for one in tree.iter(f"{QTI}section") if one.findall(f"{QTI}selection_ordering")]
+    found = [[item.get("ident") for item in pool.iter(f"{QTI}item")] for pool in pools]
+    wanted = defaultdict(list)
+    for name, question in list_questions(site, "en", slug).items():
+        if "-variant-" in name and question.get("type") == "numerical":
+            wanted[re.sub(r"-variant-\d+", "", name)].append(name)
+    assert sorted(found) == sorted(wanted.values())
+    for pool, items in zip(pools, found, strict=True):
+        assert pool.findtext(f".//{QTI}selection_number") == "1"
+        assert len(items) == 4
 
 
 @pytest.mark.parametrize("lang", BUILT)

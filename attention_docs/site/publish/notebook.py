@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import ast
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from attention_docs.colours import resolve_colours
+from attention_docs.running.names import find_names
 from attention_docs.site.publish.catalogue import Catalogue, PublishedPage
 from attention_docs.site.publish.markdown import expand_lines, format_fence, split_parts
 from attention_docs.site.publish.wheel import name_wheel
 from attention_docs.site.publish.without_answers import hide_answers, pack_answers
 from attention_docs.site.read.pieces import Block, Heading
 from attention_docs.site.render.assembled_page import AssembledPage
-from attention_docs.site.run.dependencies import find_all_uses, find_block_uses
 
 HIDDEN = {"jupyter": {"source_hidden": True}}
 
@@ -47,29 +48,51 @@ def make_lab(
     """
     first, published, _ = exercises[0]
     about = first.locale["site"]["copies"]["lab"].format(site=published.site_name)
-    codes = [assembled.page.code for assembled, _, _ in exercises]
-    cells = [_describe_notebook(about, codes, first, catalogue)]
+    cells: list[dict[str, Any]] = []
     last: list[dict[str, Any]] = []
+    codes: list[str] = []
     for assembled, of_page, name in exercises:
+        page = assembled.page
         lines = [*hide_answers(assembled, only=name)]
         end = next((n for n, (_, one) in enumerate(lines) if isinstance(one, Heading)), len(lines))
         parts = _split(lines[:end], assembled, of_page, catalogue)
-        slug, inside = assembled.page.slug, [one.id for one in parts if isinstance(one, Block)]
-        cells += _make_needed_cells(assembled, inside)
-        cells += _make_cells(assembled, parts, pack_answers(assembled.page, assembled.locale), slug)
+        parts = [
+            one.replace('<a id="', f'<a id="{page.slug}-') if isinstance(one, str) else one
+            for one in parts
+        ]
+        task = {one.id: one.code for one in parts if isinstance(one, Block)}
+        before = _pick_statements(page.blocks, task)
+        codes += [before, *task.values()]
+        cells.append(_make_hidden_cell(f"{page.slug}-needed", before))
+        cells += _make_cells(assembled, parts, pack_answers(page, assembled.locale), page.slug)
         hints = _split(lines[end:][bool(last) :], assembled, of_page, catalogue)
-        last += _make_cells(assembled, hints, {}, f"{slug}-hints")
-    return _write([*cells, *last])
+        last += _make_cells(assembled, hints, {}, f"{page.slug}-hints")
+    return _write([_describe_notebook(about, codes, first, catalogue), *cells, *last])
 
 
-def _make_needed_cells(assembled: AssembledPage, inside: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """The code that some blocks of a page need, folded and without what it gives."""
-    page = assembled.page
-    uses = find_block_uses([one.code for one in page.blocks])
-    asked = [n for n, block in enumerate(page.blocks) if block.id in inside]
-    needed = [page.blocks[n] for n in sorted(find_all_uses(uses, asked))]
-    for cell in _make_cells(assembled, needed, {}, page.slug):
-        yield cell | {"metadata": HIDDEN, "outputs": []}
+def _pick_statements(blocks: Sequence[Block], task: Container[str]) -> str:
+    """What the blocks of a task need of the code before them: statements that set their names."""
+    kept: list[str] = []
+    wanted: set[str] = set()
+    for block in reversed(blocks):
+        if block.id in task:
+            used, bound = find_names(block.code)
+            wanted = used | wanted - bound
+            continue
+        for node in reversed(ast.parse(block.code).body if wanted else []):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = [one for one in node.names if (one.asname or one.name) in wanted]
+                node.names = names or node.names
+            used, bound = find_names(code := ast.unparse(node))
+            if bound & wanted:
+                wanted = used | wanted - bound
+                kept.append(code)
+    return "\n".join(reversed(kept))
+
+
+def _make_hidden_cell(name: str, code: str) -> dict[str, Any]:
+    cell = {"cell_type": "code", "id": name, "source": code, "outputs": []}
+    return cell | {"metadata": HIDDEN, "execution_count": None}
 
 
 def _split(

@@ -4,7 +4,8 @@ A number is right between two bounds. Each number of a list is a question of its
 them are worth a point together, as any other question is. A choice has one right answer, of the
 lines of a proof those that do not belong are marked, a card is answered in words. What is written
 is what Canvas understands: it takes any bounds for those of a right answer, and therefore the wrong
-numbers that a page recognises stand in the feedback with their sentences.
+numbers that a page recognises stand in the feedback with their sentences. A question with other
+numbers stands with its like in a section that gives one of them.
 """
 
 from __future__ import annotations
@@ -34,6 +35,12 @@ GENERAL = "general_fb"  # the feedback that is shown in any case; Canvas knows i
 SCORE = (
     '<outcomes><decvar varname="SCORE" vartype="Decimal" minvalue="0" maxvalue="100"/></outcomes>'
 )
+ONE_OF_THEM = (
+    "<selection_ordering><selection><selection_number>1</selection_number>"
+    "<selection_extension><points_per_item>1</points_per_item></selection_extension>"
+    "</selection></selection_ordering>\n"
+)
+"""A section that is a pool, of which a test takes one question; Canvas calls it a group."""
 KINDS = {
     "essay": "essay_question",
     "choice": "multiple_choice_question",
@@ -45,13 +52,22 @@ KINDS = {
 
 def write_assessment(questions: Sequence[Question], slug: str, title: str, words: Any) -> str:
     """The questions of a chapter as a file of a package."""
-    split = ([*_split(one, words)] for one in questions)
-    parts = chain.from_iterable(((*part, 1 / len(one)) for part in one) for one in split)
-    items = "".join(_write_item(*one, words) for one in parts)
+    groups: dict[str, list[str]] = {}  # by pool; parts of a list cannot be drawn one by one
+    for question in questions:
+        parts = [*_split(question, words)]
+        items = [_write_item(*part, 1 / len(parts), words) for part in parts]
+        groups.setdefault(question.pool if len(parts) == 1 else "", []).extend(items)
+    single = groups.pop("", [])
+    pools = (
+        f'<section ident="pool-{number}" title={_quote(pool)}>\n{ONE_OF_THEM}{"".join(items)}'
+        "</section>\n"
+        for number, (pool, items) in enumerate(groups.items(), start=1)
+    )
     return (
         f'{HEAD}<questestinterop xmlns="{SPACE}">\n'
         f"<assessment ident={quoteattr(f'attention-{slug}')} title={_quote(title)}>\n"
-        f'<section ident="root_section">\n{items}</section>\n</assessment>\n</questestinterop>\n'
+        f'<section ident="root_section">\n{"".join(chain(single, pools))}</section>\n'
+        "</assessment>\n</questestinterop>\n"
     )
 
 

@@ -106,6 +106,8 @@ def test_a_book_holds_the_chapters_and_at_its_end_their_answers(
     book = read_book(site, lang, part)
     spine = [one.get("idref") for one in book["book.opf"].iter("{*}itemref")]
     assert spine == ["nav", *list_chapters(part), "answers"]
+    about = {"en": "is done on the website", "zh": "要在网站上做", "zh-hant": "要在網站上做"}
+    assert about[lang] in "".join(book["nav.xhtml"].itertext())
     wanted = Counter[str]()
     for slug in list_chapters(part):
         page = parse_html(site / ("" if lang == "en" else lang) / slug / "index.html")
@@ -121,6 +123,7 @@ def test_a_book_holds_the_chapters_and_at_its_end_their_answers(
         number = SETTINGS.navigation.chapters[slug]
         (entry,) = book["nav.xhtml"].xpath(f"//x:a[@href='{slug}.xhtml']/text()", namespaces=NAMES)
         assert entry.split()[0] == str(number)
+        assert not chapter.xpath("//*[@class='model-panel']")
     answers = book["answers.xhtml"].xpath("//x:body/x:section/@id", namespaces=NAMES)
     assert Counter(answers) == wanted
 

@@ -24,8 +24,9 @@ SVG = "http://www.w3.org/2000/svg"
 ANSWERS = "answers.xhtml"
 TAGS = {"output", "script", "button", "input", "wbr", "progress", "textarea", "select"}
 CLASSES = {"headerlink", "unprinted", "stepper-bar", "takeaway", "tools", "live-place", "filter"}
-CLASSES |= {"you-are-here", "checks", "about-proof", "why", "trap", "rail", "cite-page", "next"}
+CLASSES |= {"you-are-here", "checks", "about-proof", "why", "trap", "rail", "next"}
 CLASSES |= {"md-content__button", "stepper-range", "stage wide", "handle", "opening", "write-here"}
+CLASSES |= {"cite-page", "model-panel"}
 """What a book does not need, or cannot use."""
 VERDICT = "out-writing-checks"  # on code that the reader has not written yet
 PLAIN = {"class", "id", "lang", "src", "alt", "scope", "colspan", "rowspan", "start"}

@@ -219,7 +219,8 @@ def _write_contents(book: Book, chapters: Sequence[Chapter]) -> str:
         items.append(link(file, one.title, f"<ol>{inner}</ol>" if inner else ""))
     items.append(link(ANSWERS, book.words["answers"]))
     title = escape(book.title)
-    nav = f'<h1>{title}</h1><nav epub:type="toc"><ol>{"".join(items)}</ol></nav>'
+    about = f"<p>{escape(book.words['summary'])} {escape(book.words['live'])}</p>"
+    nav = f'<h1>{title}</h1>{about}<nav epub:type="toc"><ol>{"".join(items)}</ol></nav>'
     return PAGE.format(lang=book.lang, title=title, body=nav)
 
 

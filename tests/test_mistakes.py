@@ -471,6 +471,28 @@ def test_checks_find_mistakes(chapter: Page) -> None:
     assert known <= set(IDS), "the names are those of the gallery"
 
 
+def test_what_pytorch_says(chapter: Page) -> None:
+    """The sizes in each message are those of the arrays, counted by hand."""
+    wanted = [
+        r"Expected size .* \[2, 4\] but got: \[2, 5\]",  # 2 heads; d_k = 4 against 5 keys
+        r"size of tensor a \(5\) must match the size of tensor b \(3\) at .* dimension 3",
+        r"mat1 and mat2 shapes cannot be multiplied \(3x4 and 8x4\)",
+        r"2D attn_mask is torch.Size\(\[5, 5\]\), but should be \(3, 3\)",
+        r"Need attn_mask if specifying the is_causal hint",
+        r"attn_mask dtype .* got attn_mask.dtype: long int",
+        r"same dtype, but got query.dtype: c10::Half key.dtype: float",
+        r"index out of range in self",
+        r"probability tensor contains either `inf`, `nan` or element < 0",
+        r"view size is not compatible with input tensor's size and stride",
+        r"Expected target size \[1, 10\], got \[1, 3\]",
+    ]
+    lines = chapter.output("messages").splitlines()
+    assert len(lines) == len(wanted)
+    for number, (line, pattern) in enumerate(zip(lines, wanted, strict=True), start=1):
+        assert re.match(rf"{number}\. .*{pattern}", line), line
+    assert chapter.values("messages") == [torch.__version__.partition("+")[0]]
+
+
 def test_checks_pass_torch() -> None:
     """What is right passes: PyTorch's function, which shares no code with the package."""
     names = listing()

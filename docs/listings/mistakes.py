@@ -39,6 +39,37 @@ def look(i, name):
 stepper("looks", [("code", list(written))], [look(i, one) for i, one in enumerate(written, 1)])
 # --8<-- [end:looks]
 
+# --8<-- [start:messages]
+import torch
+from torch import nn
+from torch.nn import functional
+
+version = torch.__version__.split("+")[0]
+nan = float("nan")
+q, k = torch.ones(1, 2, 3, 4), torch.ones(1, 2, 5, 4)  # (batch, heads, n, d_k)
+x = torch.ones(1, 3, 4)  # (batch, n, d_model)
+mha = nn.MultiheadAttention(4, 2, batch_first=True)
+numbers = torch.zeros(3, 5, dtype=torch.long)
+calls = [
+    lambda: q @ k,
+    lambda: q @ k.mT + torch.zeros(3, 3),
+    lambda: nn.Linear(8, 4)(x),
+    lambda: mha(x, x, x, attn_mask=torch.zeros(5, 5)),
+    lambda: mha(x, x, x, is_causal=True),
+    lambda: functional.scaled_dot_product_attention(q, k, k, attn_mask=numbers),
+    lambda: functional.scaled_dot_product_attention(q.half(), k, k),
+    lambda: nn.Embedding(100, 4)(torch.tensor([100])),
+    lambda: torch.multinomial(torch.tensor([0.5, nan]), 1),
+    lambda: q.transpose(1, 2).view(1, 3, 8),
+    lambda: functional.cross_entropy(torch.ones(1, 3, 10), numbers[:1, :3]),
+]
+for i, call in enumerate(calls, start=1):
+    try:
+        call()
+    except (IndexError, RuntimeError) as error:
+        print(f"{i}. {str(error).splitlines()[0]}")
+# --8<-- [end:messages]
+
 # --8<-- [start:setup]
 import warnings
 from itertools import combinations

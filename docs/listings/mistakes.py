@@ -46,6 +46,7 @@ from torch.nn import functional
 
 version = torch.__version__.split("+")[0]
 nan = float("nan")
+torch.manual_seed(0)  # layers draw their parameters
 q, k = torch.ones(1, 2, 3, 4), torch.ones(1, 2, 5, 4)  # (batch, heads, n, d_k)
 x = torch.ones(1, 3, 4)  # (batch, n, d_model)
 mha = nn.MultiheadAttention(4, 2, batch_first=True)

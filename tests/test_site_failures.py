@@ -138,13 +138,13 @@ LISTING = {
         # Draws without a seed are seen though nothing of them is printed.
         "draws from numpy": (
             "weights = softmax(scores)",
-            "weights = softmax(scores)\nvars(np.random)['normal'](3)  # needs: a fault",
+            "weights = softmax(scores)\nvars(np.random)['normal'](3)",
             14,
             "a published block states its seed, got draws from np.random",
         ),
         "draws from python": (
             "weights = softmax(scores)",
-            "weights = softmax(scores)\n__import__('random').random()  # needs: a fault",
+            "weights = softmax(scores)\n__import__('random').random()",
             14,
             "a published block states its seed, got draws from random",
         ),
@@ -156,7 +156,7 @@ LISTING = {
         ),
         "process that dies": (
             "weights = softmax(scores)",
-            "import os  # needs: a fault\n\nweights = softmax(scores)\nos._exit(3)",
+            "import os\n\nweights = softmax(scores)\nos._exit(3)",
             8,
             "the process that ran this page died",
         ),
@@ -164,11 +164,9 @@ LISTING = {
 }  # fmt: skip
 
 
-COMMENT = '[comments]\n"needs: a fault" = "needs: 一处错误"\n'
 WORDS = {  # what else such a listing needs: its words in Chinese
-    "draws from numpy": COMMENT + '[strings]\n"normal" = "normal"\n',
-    "draws from python": COMMENT + '[strings]\n"random" = "random"\n',
-    "process that dies": COMMENT,
+    "draws from numpy": '[strings]\n"normal" = "normal"\n',
+    "draws from python": '[strings]\n"random" = "random"\n',
 }
 
 

@@ -16,7 +16,6 @@ from attention_docs.site.publish.search import Names, Vocabulary
 from attention_docs.site.read import (
     conversion,
     editions,
-    isolation,
     moved,
     navigation,
     translations,
@@ -252,8 +251,9 @@ class Content:
         key = make_key("sound", *around, listing.name, *texts)
         if self.makers and store.has(key):
             return []
-        others = (find_translation_faults(listing, lang) for lang in self.written[1:])
-        found = [*isolation.find_isolation_faults(listing), *chain.from_iterable(others)]
+        found = [
+            fault for lang in self.written[1:] for fault in find_translation_faults(listing, lang)
+        ]
         if self.makers and not found:
             store.put(key, {})
         return found

@@ -9,7 +9,6 @@ from functools import lru_cache
 from attention_docs.colours import ROLES
 from attention_docs.running.names import find_names
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.isolation import PACKAGE, imported_names
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import (
     Value,
@@ -23,6 +22,7 @@ from attention_docs.site.read.syntax import (
 
 FUNCTIONS = {"abs", "int", "len", "list", "max", "min", "round", "slice", "sum"}
 """What an inline value may use besides the names of its page."""
+PACKAGE = "attention_docs"
 
 
 def read_values(page: Page, number: int, line: str) -> None:
@@ -80,9 +80,20 @@ def _names_set(code: str) -> tuple[set[str], set[str]]:
     """The names that the code of a block sets: what it or the package computes, and all imports."""
     _, bound = find_names(code)
     tree = ast.parse(code)
-    imports = dict(one for node in ast.walk(tree) for one in imported_names(node))
+    imports = dict(one for node in ast.walk(tree) for one in _imported_names(node))
     others = {name for name, origin in imports.items() if origin.split(".")[0] != PACKAGE}
     return bound - others, set(imports)
+
+
+def _imported_names(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """The names that a statement imports, and what each stands for."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            name = alias.name if alias.asname else alias.name.split(".")[0]
+            yield alias.asname or name, name
+    elif isinstance(node, ast.ImportFrom):
+        for alias in node.names:
+            yield alias.asname or alias.name, f"{node.module}.{alias.name}"
 
 
 def split_spec(inner: str) -> tuple[str, str]:

@@ -1,49 +1,13 @@
-"""A listing imports what is the same everywhere; inline values use what their page has."""
+"""Inline values use what their page has; a block prints and computes within bounds."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 
 from attention_docs.running.block import BlockRunner
 from attention_docs.running.result import Code
 from attention_docs.running.watch import LARGEST
-from attention_docs.site.read.isolation import find_isolation_faults
 from tests.fixture_project import WEIGHTS, FixtureProject
-
-REFUSED = {
-    "import time": "time",
-    "import os as o": "os",
-    "from os import environ": "os",
-    "import urllib.request": "urllib",
-    "def f():\n    from pathlib import Path": "pathlib",
-}
-ALLOWED = [
-    "import time  # needs: the chapter is about clocks",
-    "import numpy as np\nfrom collections.abc import Iterable",
-    "from attention_docs.softmax import softmax",
-]
-
-
-def write_listing(folder: Path, code: str) -> Path:
-    path = folder / "a.py"
-    path.write_text(f"# --8<-- [start:a]\n{code}\n# --8<-- [end:a]\n", encoding="utf-8")
-    return path
-
-
-@pytest.mark.parametrize("code", REFUSED)
-def test_what_differs_elsewhere_is_not_imported(code: str, tmp_path: Path) -> None:
-    (fault,) = find_isolation_faults(write_listing(tmp_path, code))
-    line = 2 + code.count("\n")
-    assert str(fault).startswith(f"docs/listings/a.py:{line}: ")
-    assert f"does not import {REFUSED[code]}; " in str(fault)
-
-
-@pytest.mark.parametrize("code", ALLOWED)
-def test_what_gives_the_same_everywhere_is_allowed(code: str, tmp_path: Path) -> None:
-    assert [*find_isolation_faults(write_listing(tmp_path, code))] == []
-
 
 VALUES = {
     "weights[0] / 2:.4f": "",

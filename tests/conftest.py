@@ -136,12 +136,12 @@ TOOLS = {
     "epubcheck": Tool("REQUIRE_EPUBCHECK", find_missing_epubcheck),
     "vnu": Tool("REQUIRE_VNU", lambda: "" if VNU_JAR else "VNU_JAR names no HTML checker"),
 }
-needs_browser = pytest.mark.needs("browser")
 
 
 def list_tools(item: pytest.Item) -> list[str]:
-    """The tools that a test is marked with."""
-    return [name for mark in item.iter_markers("needs") for name in mark.args]
+    """The tools that a test is marked with, and the browser that its fixtures open."""
+    opened = ["browser"] if "chromium" in getattr(item, "fixturenames", ()) else []
+    return opened + [name for mark in item.iter_markers("needs") for name in mark.args]
 
 
 @pytest.hookimpl(tryfirst=True)  # before its fixtures are set up

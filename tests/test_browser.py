@@ -21,7 +21,6 @@ from tests.conftest import (
     TAGS,
     each_language,
     in_one_language,
-    needs_browser,
 )
 from tests.test_search import search
 
@@ -76,7 +75,6 @@ def set_cache(tab: Any, everything: bool) -> None:
     tab.protocol.send("Network.setCacheDisabled", {"cacheDisabled": everything})
 
 
-@needs_browser
 @pytest.mark.parametrize(("lang", "slug"), SEEN)
 def test_a_page_loads_alone_and_everyone_can_use_it(
     lang: str, slug: str, walker: Any, address: str, site: Path
@@ -461,7 +459,6 @@ COLOURS = """async (decided) => {
 }"""
 
 
-@needs_browser
 @pytest.mark.parametrize("fate", ["refused", "silent"])
 def test_the_text_shows_without_its_fonts(fate: str, visit: Visit, address: str) -> None:
     tab = visit()
@@ -480,7 +477,6 @@ FOUND = """() => [...document.querySelectorAll("article > :is(h2, details:has(su
   .map((one) => (one.matches("h2") ? one : one.querySelector("summary > strong")).textContent)"""
 
 
-@needs_browser
 @in_one_language
 def test_results_are_lines_that_filter(lang: str, visit: Visit) -> None:
     """What is typed may stand in a title, in what is folded, or be the name of a test."""
@@ -502,7 +498,6 @@ def test_results_are_lines_that_filter(lang: str, visit: Visit) -> None:
     assert tab.evaluate(FOUND) == lines
 
 
-@needs_browser
 @each_language
 def test_a_proof_opens_sentence_by_sentence(lang: str, visit: Visit) -> None:
     """By keyboard; what was given before stands as dots; the last sentence leaves no goals."""
@@ -527,7 +522,6 @@ def test_a_proof_opens_sentence_by_sentence(lang: str, visit: Visit) -> None:
     assert last.locator("pre").inner_text() == "No more goals."
 
 
-@needs_browser
 def test_a_proof_stays_whole_where_its_goals_cannot_be_had(visit: Visit) -> None:
     tab = visit("/proofs/")
     tab.route("**/assets/proofs/*.json", lambda route: route.abort())
@@ -543,7 +537,6 @@ CUT = """() => [...document.querySelectorAll("article details")].map((one) => (o
     .map((one) => one.textContent.slice(0, 60))"""
 
 
-@needs_browser
 def test_no_code_of_the_gallery_is_cut(visit: Visit) -> None:
     """Its marks of what is wrong stand at the ends of lines."""
     assert visit("/mistakes/").evaluate(CUT) == []
@@ -571,7 +564,6 @@ TORN = """() => [...document.querySelectorAll(
 })"""
 
 
-@needs_browser
 @pytest.mark.parametrize("path", ["/zh/softmax/", "/zh-hant/positions/", "/zh/masking/", "/zh/"])
 def test_chinese_titles_break_after_punctuation(path: str, visit: Visit) -> None:
     assert visit(path, width=390).evaluate(TORN) == []
@@ -588,7 +580,6 @@ SMALL = """() => [...document.querySelectorAll(`
   .map(([one, { width, height }]) => `${one.outerHTML.slice(0, 80)}: ${width} x ${height}`)"""
 
 
-@needs_browser
 @pytest.mark.parametrize("slug", ["index", "eight-steps", "masking", "review", "results"])
 def test_a_finger_meets_what_it_aims_at(slug: str, visit: Visit) -> None:
     tab = visit(make_path("en", slug), width=390, has_touch=True, is_mobile=True)
@@ -599,7 +590,6 @@ def test_a_finger_meets_what_it_aims_at(slug: str, visit: Visit) -> None:
     assert tab.evaluate(SMALL) == []
 
 
-@needs_browser
 @each_language
 def test_lines_with_formulas_are_no_higher_than_others(lang: str, visit: Visit) -> None:
     for slug in ("scaling", "softmax"):
@@ -622,7 +612,6 @@ LINES = """() => {
 }"""
 
 
-@needs_browser
 def test_the_style_sheets_have_become_one(visit: Visit) -> None:
     """Every rule of every sheet in its order, as a browser reads them; the theme's come before."""
     names = read_configuration(ROOT)["extra_css"]
@@ -651,7 +640,6 @@ RULES = """(sheets) => {
 }"""
 
 
-@needs_browser
 @pytest.mark.parametrize(("lang", "width"), [("en", 1280), ("zh", 390)])
 def test_what_is_far_is_laid_out_late_and_nobody_sees_it(
     lang: str, width: int, visit: Visit
@@ -707,7 +695,6 @@ def type_query(tab: Any, query: str) -> list[str]:
     pytest.fail(f"no answer to {query!r}")
 
 
-@needs_browser
 @pytest.mark.parametrize(("lang", "query"), [("en", "√d_k"), ("zh", "每个词元占多大比重")])
 def test_the_page_shows_what_the_search_ranks(
     lang: str, query: str, visit: Visit, address: str, site: Path
@@ -725,7 +712,6 @@ def test_the_page_shows_what_the_search_ranks(
     assert tab.locator(".md-search-result__item").first.locator("mark").all_text_contents()
 
 
-@needs_browser
 def test_what_is_pasted_is_searched(visit: Visit) -> None:
     tab = visit("/")
     type_query(tab, "softmax")
@@ -735,7 +721,6 @@ def test_what_is_pasted_is_searched(visit: Visit) -> None:
     tab.wait_for_function(first)
 
 
-@needs_browser
 @pytest.mark.parametrize("lang", TAGS)
 def test_the_first_page_opens_with_its_instrument(lang: str, visit: Visit) -> None:
     """One line of text, the sentence, and the beginning of what a real model does."""
@@ -749,7 +734,6 @@ def test_the_first_page_opens_with_its_instrument(lang: str, visit: Visit) -> No
     assert picture["y"] + picture["height"] < model["y"] < 800
 
 
-@needs_browser
 @in_one_language
 def test_a_result_leads_to_its_section_by_keys(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "index"))
@@ -760,7 +744,6 @@ def test_a_result_leads_to_its_section_by_keys(lang: str, visit: Visit) -> None:
     assert tab.evaluate("document.documentElement.lang") == TAGS[lang]
 
 
-@needs_browser
 def test_an_empty_filter_is_announced(visit: Visit) -> None:
     tab = visit("/")
     tab.keyboard.press("Control+k")
@@ -773,7 +756,6 @@ def test_an_empty_filter_is_announced(visit: Visit) -> None:
     assert said.get_attribute("role") == "status"
 
 
-@needs_browser
 @in_one_language
 def test_the_field_says_how_it_is_reached(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "scaling"))
@@ -795,7 +777,6 @@ SWITCHED = {
 }
 
 
-@needs_browser
 @pytest.mark.parametrize("lang", NAMES)
 def test_the_language_switch_keeps_the_page(lang: str, visit: Visit, address: str) -> None:
     """Three entries, each in its own language; the current one says that it is."""
@@ -816,7 +797,6 @@ def test_the_language_switch_keeps_the_page(lang: str, visit: Visit, address: st
         assert tab.evaluate("document.documentElement.lang") == TAGS[other]
 
 
-@needs_browser
 def test_the_third_language_has_its_own_type_and_its_own_search(visit: Visit) -> None:
     """What differs by language in a browser: the rest is the same HTML."""
     tab = visit("/zh-hant/scaling/")
@@ -828,7 +808,6 @@ def test_the_third_language_has_its_own_type_and_its_own_search(visit: Visit) ->
         assert "/scaling/" in links[0]
 
 
-@needs_browser
 @in_one_language
 def test_dark_mode_is_kept(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "scaling"), color_scheme="light")
@@ -840,7 +819,6 @@ def test_dark_mode_is_kept(lang: str, visit: Visit) -> None:
     assert measure_brightness(tab) < 80
 
 
-@needs_browser
 @in_one_language
 def test_a_scheme_shows_at_once_and_follows_the_system_until_one_is_chosen(
     lang: str, visit: Visit, address: str
@@ -881,7 +859,6 @@ def measure_brightness(tab: Any, what: str = "backgroundColor") -> float:
 # --- copying -------------------------------------------------------------------------------------
 
 
-@needs_browser
 @in_one_language
 def test_code_can_be_copied_unless_it_is_wrong(lang: str, visit: Visit) -> None:
     clipboard = ["clipboard-read", "clipboard-write"]
@@ -905,7 +882,6 @@ def test_code_can_be_copied_unless_it_is_wrong(lang: str, visit: Visit) -> None:
     assert said.inner_text() == "已复制"
 
 
-@needs_browser
 @in_one_language
 def test_a_copied_formula_is_its_tex(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "scaling"))
@@ -936,7 +912,6 @@ COPY = """(selector) => {
 }"""
 
 
-@needs_browser
 @pytest.mark.parametrize(("lang", "width"), [("en", 390), ("zh", 1280)])
 def test_nothing_lies_over_code_or_figures(
     lang: str, width: int, visit: Visit, address: str
@@ -953,7 +928,6 @@ def test_nothing_lies_over_code_or_figures(
         assert tab.evaluate(COVERED) == []
 
 
-@needs_browser
 def test_what_a_mouse_brings_takes_no_room_before(visit: Visit) -> None:
     """Below an output, in the box of a result and below the button that checks an answer."""
     tab = visit("/softmax/")
@@ -1012,7 +986,6 @@ COVERED = """() => {
 }"""
 
 
-@needs_browser
 @in_one_language
 def test_the_origin_of_numbers_shows_below_their_output_without_a_script(
     lang: str, visit: Visit
@@ -1039,7 +1012,6 @@ QUIET = """async (one) => {
 }"""
 
 
-@needs_browser
 @in_one_language
 def test_symptoms_filter(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "mistakes"))
@@ -1057,7 +1029,6 @@ def test_symptoms_filter(lang: str, visit: Visit) -> None:
     assert tab.locator(".filter [role=status]").inner_text() == ""
 
 
-@needs_browser
 @in_one_language
 def test_a_link_opens_its_entry(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "mistakes"))
@@ -1083,7 +1054,6 @@ def test_a_link_opens_its_entry(lang: str, visit: Visit) -> None:
 # --- keyboard ------------------------------------------------------------------------------------
 
 
-@needs_browser
 @in_one_language
 def test_the_keyboard_reaches_everything_and_shows_where_it_is(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "eight-steps"))
@@ -1122,7 +1092,6 @@ FOCUSABLE = """() => new Set([...document.querySelectorAll(
   .map(one => one.type === "radio" ? one.name : one)).size"""  # a group of radios is one stop
 
 
-@needs_browser
 def test_the_first_tab_skips_to_the_text(visit: Visit) -> None:
     tab = visit("/scaling/")
     tab.keyboard.press("Tab")
@@ -1130,7 +1099,6 @@ def test_the_first_tab_skips_to_the_text(visit: Visit) -> None:
     assert tab.url.endswith("#scaling")
 
 
-@needs_browser
 @in_one_language
 def test_a_long_formula_scrolls_in_its_box_by_keys(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "positions"), width=320)  # a matrix has no place to break
@@ -1144,7 +1112,6 @@ def test_a_long_formula_scrolls_in_its_box_by_keys(lang: str, visit: Visit) -> N
     tab.wait_for_function("() => document.activeElement.scrollLeft > 0")
 
 
-@needs_browser
 @each_language
 def test_what_is_cut_fades_where_it_goes_on(lang: str, visit: Visit) -> None:
     """And nowhere else: not where it ends, nor where all of it is in sight."""
@@ -1177,7 +1144,6 @@ UNMARKED = """() => [...document.querySelectorAll(
   .map((one) => one.outerHTML.slice(0, 100))"""
 
 
-@needs_browser
 @each_language
 def test_on_a_phone_the_meaning_of_a_term_is_in_sight(
     lang: str, visit: Visit, address: str
@@ -1197,7 +1163,6 @@ def test_on_a_phone_the_meaning_of_a_term_is_in_sight(
         assert max(edges) <= 390
 
 
-@needs_browser
 @each_language
 def test_words_in_a_formula_keep_their_room(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "transformer-block"), width=390)
@@ -1214,7 +1179,6 @@ STICKING_OUT = """() => [...document.querySelectorAll("article > .formula mtd")]
 # --- on paper ------------------------------------------------------------------------------------
 
 
-@needs_browser
 @each_language
 def test_the_eight_steps_fit_on_eighteen_sheets(lang: str, visit: Visit) -> None:
     """Twelve hold the steps with all that is folded, six the layer as products with its exercises:
@@ -1228,7 +1192,6 @@ def test_the_eight_steps_fit_on_eighteen_sheets(lang: str, visit: Visit) -> None
     assert not tab.evaluate(CUT_ON_PAPER)
 
 
-@needs_browser
 @each_language
 def test_exercises_on_paper_wait_for_an_answer(lang: str, visit: Visit) -> None:
     """What is asked, room to write, and hints last; answers by the link "print with answers"."""
@@ -1255,7 +1218,6 @@ def test_exercises_on_paper_wait_for_an_answer(lang: str, visit: Visit) -> None:
     assert not hints.count()
 
 
-@needs_browser
 @each_language
 def test_exercises_are_printed_alone(lang: str, visit: Visit) -> None:
     """By their own link: the title and the exercises, room to write, hints last, and no more."""
@@ -1278,7 +1240,6 @@ def test_exercises_are_printed_alone(lang: str, visit: Visit) -> None:
     assert tab.locator(".exercise").count() == tab.locator(f"#{exercises[2]}").count() == 1
 
 
-@needs_browser
 @each_language
 def test_a_citation_is_copied_with_its_address(lang: str, visit: Visit) -> None:
     for path in ("softmax", "results"):
@@ -1298,7 +1259,6 @@ def test_a_citation_is_copied_with_its_address(lang: str, visit: Visit) -> None:
     assert re.search(r",\n  urldate = \{20\d\d-[01]\d-[0-3]\d\},\n\}$", entry)
 
 
-@needs_browser
 @each_language
 def test_a_part_of_a_page_stands_alone_in_a_frame(lang: str, visit: Visit) -> None:
     """It and a line that leads back are all there is; its controls work, its height is told."""
@@ -1328,7 +1288,6 @@ VANISHED = """() => [...document.querySelectorAll("article :is(.statement, math)
   .map((one) => one.outerHTML.slice(0, 200))"""
 
 
-@needs_browser
 @pytest.mark.parametrize("slug", ["eight-steps", "positions", "transformer-block"])
 def test_every_formula_that_stands_open_can_be_seen(slug: str, visit: Visit) -> None:
     tab = visit(make_path("en", slug))
@@ -1347,7 +1306,6 @@ CUT_ON_PAPER = """() => [...document.querySelectorAll("article :is(table, svg[ro
 # --- without scripts -----------------------------------------------------------------------------
 
 
-@needs_browser
 @in_one_language
 def test_without_javascript_all_symptoms_show(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "mistakes"), java_script_enabled=False)
@@ -1356,7 +1314,6 @@ def test_without_javascript_all_symptoms_show(lang: str, visit: Visit) -> None:
     assert table.locator("tbody tr").count() == table.locator("tbody tr:visible").count() > 10
 
 
-@needs_browser
 @in_one_language
 def test_without_javascript_a_page_is_whole(
     lang: str, visit: Visit, soup: Callable[[str, str], Any]

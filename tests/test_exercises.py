@@ -15,11 +15,10 @@ import pytest
 from markdown.util import HTML_PLACEHOLDER
 
 from attention_docs.site.render.asks import lay_out_asks
-from tests.conftest import BUILT, needs_browser
+from tests.conftest import BUILT
 from tests.test_browser import Visit, make_path
 
 
-@needs_browser
 @pytest.mark.parametrize("lang", BUILT)
 def test_an_answer_is_judged_and_kept(lang: str, visit: Callable[..., Any]) -> None:
     """A known mistake has its own sentence; what was solved is counted, and erased with a press."""
@@ -162,7 +161,6 @@ def test_the_label_of_a_table_says_how_rows_are_written() -> None:
 # --- in the browser
 
 
-@needs_browser
 def test_what_is_said_is_true(visit: Visit) -> None:
     """Formulas stay formulas, a hint is offered where one is, and a long answer is told so."""
     tab = visit(make_path("en", "softmax"))
@@ -188,7 +186,6 @@ def answer(tab: Any, exercise: str, field: int, text: str) -> None:
     tab.wait_for_function(f"document.querySelector('#{exercise} output').className")
 
 
-@needs_browser
 def test_a_question_about_a_proof_is_counted_apart(visit: Visit) -> None:
     tab = visit(make_path("en", "softmax"))
     form = tab.locator("#exercise-gibbs form.asks")
@@ -202,7 +199,6 @@ def test_a_question_about_a_proof_is_counted_apart(visit: Visit) -> None:
     assert tab.locator("#exercise-gibbs.answered:not(.solved)").count() == 1
 
 
-@needs_browser
 def test_two_tabs_lose_nothing_and_show_the_same(visit: Visit) -> None:
     one = visit(make_path("en", "masking"))
     two = one.context.new_page()
@@ -221,7 +217,6 @@ def test_two_tabs_lose_nothing_and_show_the_same(visit: Visit) -> None:
     assert kept == {"masking": ["exercise-window-2", "exercise-pencil"]}
 
 
-@needs_browser
 def test_a_saved_file_is_read_back(visit: Visit, tmp_path: Path) -> None:
     tab = visit(make_path("en", "masking"))
     solved = {"masking": ["exercise-pencil"], "softmax": 7, "scaling": ["exercise-three"]}
@@ -249,7 +244,6 @@ def test_a_saved_file_is_read_back(visit: Visit, tmp_path: Path) -> None:
     assert json.loads(kept[1]) == {"a": [1, 5]}
 
 
-@needs_browser
 def test_what_is_not_stored_is_said(visit: Visit) -> None:
     tab = visit(make_path("en", "masking"))
     tab.evaluate("void (Storage.prototype.setItem = () => { throw new Error('full'); })")

@@ -17,7 +17,7 @@ from attention_docs.figures import film_inputs, film_search
 from attention_docs.figures.search_film import WIDTH, spread
 from attention_docs.site.render.films import lay_out_films
 from attention_docs.softmax import softmax as package_softmax
-from tests.conftest import ROOT, each_language, needs_browser
+from tests.conftest import ROOT, each_language
 from tests.drawings import assert_text_fits
 from tests.exact import product, softmax, transpose
 from tests.test_browser import AXE, NEAR, SETTLED, WHOLE, Visit, make_path
@@ -272,7 +272,6 @@ def go(tab: Any, step: int) -> float:
     return float(tab.evaluate(REST))
 
 
-@needs_browser
 @each_language
 def test_three_states_are_those_of_the_package(lang: str, visit: Visit) -> None:
     """At the scores, the weights and the output; by `attention`'s own softmax, not by this film."""
@@ -294,7 +293,6 @@ def test_three_states_are_those_of_the_package(lang: str, visit: Visit) -> None:
     assert [one[0] for one in tab.evaluate(SEEN, r"o\dt")] == fixed(output)
 
 
-@needs_browser
 def test_between_two_steps_a_number_is_on_its_way(visit: Visit) -> None:
     """The values, from the right to where they are pressed; back is the same way."""
     tab = open_film(visit)
@@ -318,7 +316,6 @@ def test_between_two_steps_a_number_is_on_its_way(visit: Visit) -> None:
     assert tab.evaluate("document.querySelectorAll('.film svg > :not([data-key])').length") == 0
 
 
-@needs_browser
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (390, 600), (820, 1180), (1280, 800)])
 def test_the_drawing_stays_in_sight_and_leaves_room(width: int, height: int, visit: Visit) -> None:
     tab = open_film(visit, width=width)
@@ -340,7 +337,6 @@ def test_the_drawing_stays_in_sight_and_leaves_room(width: int, height: int, vis
     assert tab.evaluate("document.documentElement.scrollWidth") == width
 
 
-@needs_browser
 def test_less_motion_means_jumps(visit: Visit) -> None:
     tab = open_film(visit, reduced_motion="reduce")
     go(tab, 2)
@@ -353,7 +349,6 @@ def test_less_motion_means_jumps(visit: Visit) -> None:
     assert all(place == int(place) for place in places)
 
 
-@needs_browser
 @each_language
 def test_each_step_is_said_before_its_text(lang: str, visit: Visit) -> None:
     """In the order of the page, each drawing with its own words, whichever of them shows."""
@@ -366,7 +361,6 @@ def test_each_step_is_said_before_its_text(lang: str, visit: Visit) -> None:
     assert places == sorted(places)
 
 
-@needs_browser
 def test_keys_lead_from_step_to_step(visit: Visit) -> None:
     tab = open_film(visit, reduced_motion="reduce")
     rail = tab.locator(".film > .rail")
@@ -386,7 +380,6 @@ def test_keys_lead_from_step_to_step(visit: Visit) -> None:
     assert tab.evaluate(REST) == 5
 
 
-@needs_browser
 @pytest.mark.parametrize("width", [390, 1280])
 def test_opened_tools_lie_over_nothing_and_change_no_drawing(width: int, visit: Visit) -> None:
     """They scroll with the text of their step, however many are open."""
@@ -419,7 +412,6 @@ FOCUSED = """() => {
 }"""
 
 
-@needs_browser
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_lies_over_what_keys_reach(width: int, visit: Visit) -> None:
     tab = open_film(visit, width=width)
@@ -438,7 +430,6 @@ def test_nothing_lies_over_what_keys_reach(width: int, visit: Visit) -> None:
         assert reached > STEPS
 
 
-@needs_browser
 @each_language
 @pytest.mark.parametrize("media", ["script", "print"])
 def test_without_scripts_and_on_paper_drawings_and_texts_follow_each_other(
@@ -458,7 +449,6 @@ def test_without_scripts_and_on_paper_drawings_and_texts_follow_each_other(
     assert all(box["height"] > 20 for box in boxes)
 
 
-@needs_browser
 @each_language
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_everyone_can_read_it(width: int, scheme: str, lang: str, visit: Visit) -> None:

@@ -16,7 +16,7 @@ from attention_docs.figures import draggable_hull, sentence_dial, softmax_bars, 
 from attention_docs.positions import sinusoids
 from attention_docs.sequences import weights_of
 from attention_docs.softmax import softmax, tempered_softmax
-from tests.conftest import ROOT, each_language, needs_browser
+from tests.conftest import ROOT, each_language
 from tests.drawings import assert_text_fits
 from tests.test_browser import (
     AXE,
@@ -89,7 +89,6 @@ def attend(turn: float, length: float) -> tuple[Any, Any]:
     return weights, weights @ VALUES
 
 
-@needs_browser
 def test_ten_states_are_those_of_the_package(visit: Visit) -> None:
     """Each comes with its address, and stands there again after it."""
     tab = open_instrument(visit)
@@ -123,7 +122,6 @@ SHAPES = """() => [...document.querySelectorAll(".instrument:not(.machine) .stag
 PAGES = ["index", "sequences", "softmax", "positions"]
 
 
-@needs_browser
 @each_language
 @pytest.mark.parametrize("slug", PAGES)
 def test_the_script_begins_where_the_build_has_drawn(slug: str, lang: str, visit: Visit) -> None:
@@ -144,7 +142,6 @@ def test_the_script_begins_where_the_build_has_drawn(slug: str, lang: str, visit
         assert re.sub(r"[-\d. ]", "", got) == re.sub(r"[-\d. ]", "", want)
 
 
-@needs_browser
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_query_follows_pointer_and_keys(width: int, visit: Visit) -> None:
     tab = open_instrument(visit, width=width)
@@ -187,7 +184,6 @@ def test_the_query_follows_pointer_and_keys(width: int, visit: Visit) -> None:
     ]
 
 
-@needs_browser
 def test_a_finger_turns_it_and_scrolls_beside_it(visit: Visit) -> None:
     tab = open_instrument(visit, width=390, has_touch=True, is_mobile=True)
     sizes = [one.bounding_box() for one in find_visible(tab, "handle").all()]
@@ -202,7 +198,6 @@ def test_a_finger_turns_it_and_scrolls_beside_it(visit: Visit) -> None:
     assert tab.evaluate(AT_REST)[0]["turn"] == pytest.approx(180, abs=3)
 
 
-@needs_browser
 def test_the_hand_glides_where_motion_is_welcome(visit: Visit) -> None:
     moves = {}
     for motion in ("reduce", "no-preference"):
@@ -224,7 +219,6 @@ def test_the_hand_glides_where_motion_is_welcome(visit: Visit) -> None:
     assert all(60 <= turn <= 180 for turn in moves["no-preference"])
 
 
-@needs_browser
 @each_language
 def test_a_picture_is_saved(lang: str, visit: Visit) -> None:
     tab = open_instrument(visit, make_path(lang, "index"))
@@ -243,7 +237,6 @@ def test_a_picture_is_saved(lang: str, visit: Visit) -> None:
         assert title_or_address.sum() > 200
 
 
-@needs_browser
 @each_language
 @pytest.mark.parametrize(
     "place",
@@ -271,7 +264,6 @@ def test_everyone_can_use_it_in_any_state(place: tuple[str, str], lang: str, vis
         assert not find_colour_faults(tab, scheme)
 
 
-@needs_browser
 @each_language
 def test_the_first_view_is_light_and_the_model_is_near(
     lang: str, visit: Visit, address: str
@@ -303,7 +295,6 @@ def visit_states(tab: Any, name: str, states: Any) -> Any:
 CORNERS = np.array([[1.0, 0], [0, 0], [0, 1]])
 
 
-@needs_browser
 def test_the_output_stays_in_the_triangle(visit: Visit) -> None:
     tab = open_instrument(visit, make_path("en", "sequences"))
     points = [[0.25, 0.5], [0.1, 0.15], [0.6, 0.4], [0.333, 0.5]]
@@ -326,7 +317,6 @@ def test_the_output_stays_in_the_triangle(visit: Visit) -> None:
     assert tab.evaluate(AT_REST)[0]["x"] == pytest.approx(state["x"] - 0.02)
 
 
-@needs_browser
 def test_the_bar_of_weights_is_always_full(visit: Visit) -> None:
     tab = open_instrument(visit, make_path("en", "softmax"))
     states: list[list[float]] = [
@@ -360,7 +350,6 @@ def test_the_bar_of_weights_is_always_full(visit: Visit) -> None:
     assert tab.evaluate(AT_REST)[0]["s0"] == pytest.approx(3.4)
 
 
-@needs_browser
 def test_the_dot_product_stays_while_both_words_move(visit: Visit) -> None:
     tab = open_instrument(visit, make_path("en", "positions"))
     states: list[list[float]] = [[0, 2], [3.7, 2], [1.25, 5.5], [0, 7]]
@@ -385,7 +374,6 @@ def test_the_dot_product_stays_while_both_words_move(visit: Visit) -> None:
     assert tab.evaluate(AT_REST)[0]["t"] == pytest.approx(7 - after["apart"])
 
 
-@needs_browser
 def test_the_sentence_says_what_is_drawn_before_the_hand_rests(visit: Visit) -> None:
     tab = open_instrument(visit, make_path("en", "softmax"))
     told, live = tab.evaluate("""() => new Promise((done) => {
@@ -401,7 +389,6 @@ def test_the_sentence_says_what_is_drawn_before_the_hand_rests(visit: Visit) -> 
     assert tab.locator(".instrument .state").get_attribute("aria-live") == "polite"
 
 
-@needs_browser
 @pytest.mark.parametrize("slug", PAGES[1:])
 def test_handles_are_large_enough_for_a_finger(slug: str, visit: Visit) -> None:
     tab = open_instrument(visit, make_path("en", slug), width=390, has_touch=True, is_mobile=True)

@@ -12,7 +12,7 @@ import pytest
 
 from attention_docs.site.publish.html_checks import find_forbidden
 from attention_docs.site.render import inventory
-from tests.conftest import BUILT, LANGUAGES, find_page_folder, needs_browser, parse_html
+from tests.conftest import BUILT, LANGUAGES, find_page_folder, parse_html
 from tests.test_browser import Visit, make_path
 
 FORMS = ("A", "B")
@@ -157,7 +157,6 @@ LOAD = """async ([folder, items, people]) => {
 }"""
 
 
-@needs_browser
 @pytest.mark.parametrize("people", [12, 60, 500])
 def test_statistics_agree_with_another_computation(people, known, visit: Visit, address):
     students = simulate(known["items"], people, people)
@@ -245,7 +244,6 @@ def take(tab: Any, form: str, codes: list[list[str]]) -> str:
     return str(tab.locator(".inventory-line").input_value())
 
 
-@needs_browser
 def test_a_reader_gets_a_profile_and_a_route(visit: Visit, known):
     tab = visit(make_path("en", "inventory"))
     asked: list[str] = []
@@ -279,7 +277,6 @@ def test_a_reader_gets_a_profile_and_a_route(visit: Visit, known):
     assert not [one for one in asked if not one.endswith(".js")]
 
 
-@needs_browser
 def test_a_class_pastes_its_lines(visit: Visit, known):
     tab = visit(make_path("en", "inventory"))
     tab.locator(".inventory select").first.wait_for()
@@ -318,7 +315,6 @@ def test_a_class_pastes_its_lines(visit: Visit, known):
     assert right
 
 
-@needs_browser
 @pytest.mark.parametrize("lang", BUILT)
 def test_a_code_with_a_slip_is_noticed(lang, visit: Visit):
     tab = visit(make_path(lang, "inventory"))

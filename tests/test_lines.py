@@ -10,7 +10,7 @@ from xml.etree.ElementTree import fromstring
 import pytest
 
 from attention_docs.site.render.asks import lay_out_asks
-from tests.conftest import BUILT, needs_browser
+from tests.conftest import BUILT
 from tests.test_browser import make_path
 
 WORDS = {"judge": "Check", "digits": "", "about_proof": {"order": "Order.", "choose": ""}}
@@ -81,7 +81,6 @@ JUDGED = """async ([exercise, orders]) => {
 }"""
 
 
-@needs_browser
 @pytest.mark.parametrize("slug", PROOFS)
 def test_every_order_that_is_a_proof_is_right_and_no_other(
     slug: str, visit: Callable[..., Any]
@@ -102,7 +101,6 @@ def test_every_order_that_is_a_proof_is_right_and_no_other(
     assert 3 <= len(right) < len(orders) / 2
 
 
-@needs_browser
 @pytest.mark.parametrize("lang", BUILT)
 def test_lines_are_moved_by_touch_and_by_keys(lang: str, visit: Callable[..., Any]) -> None:
     tab = visit(make_path(lang, "learning"), width=390, has_touch=True)
@@ -144,7 +142,6 @@ def test_lines_are_moved_by_touch_and_by_keys(lang: str, visit: Callable[..., An
     tab.wait_for_selector("#exercise-shorter .proof-lines output.right")
 
 
-@needs_browser
 def test_without_a_script_the_lines_are_there(visit: Callable[..., Any]) -> None:
     tab = visit("/learning/", java_script_enabled=False)
     assert tab.locator("#exercise-shorter .proof-lines ul > li").count() == 6

@@ -42,7 +42,7 @@ Visit = Callable[..., Any]
 PATIENCE = 60_000  # milliseconds: a loaded machine takes its time, and nothing waits for ever
 
 
-needs_live = pytest.mark.needs("browser", "runtime")
+needs_live = pytest.mark.needs("runtime")
 
 
 @contextmanager

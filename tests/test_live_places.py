@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT, needs_browser
+from tests.conftest import ROOT
 from tests.test_browser import make_path
 from tests.test_live_pages import BLOCK, Live, needs_live
 from tests.test_recall import FORBID
@@ -92,7 +92,6 @@ def test_where_nothing_is_stored_a_page_is_live_all_the_same(
     assert not [one for one in faults if "denied" not in one]  # of the theme
 
 
-@needs_browser
 @pytest.mark.parametrize("script", NO_STORAGE[:2])
 def test_where_nothing_is_stored_this_visit_counts(script: str, visit: Visit, address: str) -> None:
     tab = visit()
@@ -105,7 +104,6 @@ def test_where_nothing_is_stored_this_visit_counts(script: str, visit: Visit, ad
     assert not tab.locator(".exercise.solved").count()
 
 
-@needs_browser
 def test_two_tabs_count_together(visit: Visit) -> None:
     tab = visit(make_path("en", "masking"))
     other = tab.context.new_page()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from attention_docs.figures import Frame, heatmap, stepper
-from tests.conftest import LANGUAGES, find_page_folder, needs_browser, parse_html
+from tests.conftest import LANGUAGES, find_page_folder, parse_html
 from tests.test_browser import CHAPTERS, NEAR, WHOLE, make_path
 from tests.test_live_pages import needs_live
 
@@ -50,7 +50,6 @@ FADING = """async () => {
 }"""
 
 
-@needs_browser
 @each_chapter
 def test_what_fades_is_as_wide_as_its_frame(slug: str, visit: Visit) -> None:
     tab = open_whole(visit, slug, reduced_motion="no-preference")
@@ -120,7 +119,6 @@ def test_paper_shows_a_few_frames_of_many(
     assert shown == printed
 
 
-@needs_browser
 def test_the_printed_softmax_has_four_charts(visit: Visit) -> None:
     tab = visit(make_path("en", "softmax"))
     tab.emulate_media(media="print")
@@ -178,7 +176,6 @@ COVERED = """() => {
 }"""
 
 
-@needs_browser
 @each_chapter
 def test_tools_lie_on_no_text(slug: str, visit: Visit) -> None:
     tab = open_whole(visit, slug)
@@ -188,7 +185,6 @@ def test_tools_lie_on_no_text(slug: str, visit: Visit) -> None:
     assert covered == []
 
 
-@needs_browser
 def test_the_tint_lies_on_its_word(visit: Visit) -> None:
     tab = visit("/positions/", reduced_motion="reduce")
     boxes = tab.locator("#out-saw-weights .frame.shown svg path").evaluate_all(
@@ -225,7 +221,6 @@ LOOKS = """() => [...document.querySelectorAll(
   })"""
 
 
-@needs_browser
 @pytest.mark.parametrize("slug", ["index", "softmax", "eight-steps", "sequences", "review"])
 def test_buttons_have_two_looks(slug: str, visit: Visit) -> None:
     """A quiet one, and a filled one: the way on, and what is chosen."""
@@ -248,7 +243,6 @@ SIDES = """() => [
   .map((r) => [Math.round(r.left), Math.round(r.right)])"""
 
 
-@needs_browser
 @pytest.mark.parametrize("slug", ["softmax", "sequences"])
 def test_on_a_tablet_the_column_is_in_the_middle_and_ends_at_one_edge(
     slug: str, visit: Visit
@@ -263,7 +257,6 @@ def test_on_a_tablet_the_column_is_in_the_middle_and_ends_at_one_edge(
     assert len({one for _, one in tab.evaluate(SIDES)}) == 1
 
 
-@needs_browser
 def test_the_first_page_uses_its_width(visit: Visit) -> None:
     """Below the picture text stands beside its heading; nothing stands at its sides."""
     tab = visit("/")
@@ -275,7 +268,6 @@ def test_the_first_page_uses_its_width(visit: Visit) -> None:
     assert text["x"] + text["width"] > 0.8 * 1280
 
 
-@needs_browser
 @pytest.mark.parametrize("slug", ["eight-steps", "softmax"])
 def test_the_contents_mark_the_section_that_was_chosen(slug: str, visit: Visit) -> None:
     tab = visit(make_path("en", slug))
@@ -330,7 +322,6 @@ def wait_until_clear(tab: Any, answer: str) -> None:
     assert not tab.locator(answer).evaluate(OFFER)
 
 
-@needs_browser
 def test_what_gives_a_guess_away_waits_for_it(visit: Visit) -> None:
     tab = show_covered(visit, "sequences", "guess-half", HALF)
     tab.locator("#guess-half input").first.press("Space")
@@ -345,7 +336,6 @@ def test_what_gives_a_guess_away_waits_for_it(visit: Visit) -> None:
     assert not plain.locator(".uncover").count()
 
 
-@needs_browser
 def test_a_guess_is_printed_with_its_answer(visit: Visit) -> None:
     paper = show_covered(visit, "sequences", "guess-half", HALF)
     paper.emulate_media(media="print")
@@ -354,7 +344,6 @@ def test_a_guess_is_printed_with_its_answer(visit: Visit) -> None:
     assert paper.locator("#guess-half .right").bounding_box()["height"] > 5
 
 
-@needs_browser
 @pytest.mark.parametrize("width", [390, 1280])
 def test_what_is_blurred_says_why_and_clears_at_a_press(width: int, visit: Visit) -> None:
     tab = show_covered(visit, "sequences", "guess-half", HALF, width=width)
@@ -370,7 +359,6 @@ def test_what_is_blurred_says_why_and_clears_at_a_press(width: int, visit: Visit
     assert answer.evaluate(PLACE) == before  # nothing has moved
 
 
-@needs_browser
 @pytest.mark.parametrize(
     ("slug", "guess", "output"),
     [
@@ -397,7 +385,6 @@ def test_a_table_that_gives_a_guess_away_waits_for_it(
 # --- the first page
 
 
-@needs_browser
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_the_first_chapter_is_one_press_away(lang: str, width: int, visit: Visit) -> None:
@@ -409,7 +396,6 @@ def test_the_first_chapter_is_one_press_away(lang: str, width: int, visit: Visit
 # --- words of another language
 
 
-@needs_browser
 @pytest.mark.parametrize("lang", ["zh", "zh-hant"])
 def test_english_words_in_chinese_are_slanted_and_not_bold(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "tokens"))
@@ -439,7 +425,6 @@ def test_chinese_words_are_never_slanted(lang: str, site: Path) -> None:
 # --- a live page under a finger
 
 
-@needs_browser
 @needs_live
 def test_under_a_finger_the_bar_leaves_the_picture_in_sight(visit: Visit) -> None:
     """One line, and the fields stand below the picture that they change."""

@@ -12,7 +12,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 from attention_docs.data import load_beginnings
 from attention_docs.figures import machine
 from attention_docs.gguf import read_gguf
-from tests.conftest import each_language, find_page_folder, needs_browser, parse_html
+from tests.conftest import each_language, find_page_folder, parse_html
 from tests.test_browser import Visit, assert_everyone_can_use, make_path
 from tests.test_heads import FILE, needs_model, read_in_torch, run_in_torch
 
@@ -110,7 +110,6 @@ def test_closed_it_is_on_the_page_with_links_to_chapters(slug: str, lang: str, s
         assert re.search(r"\d+", said)[0] in card  # type: ignore[index]
 
 
-@needs_browser
 def test_without_a_script_it_is_closed_and_readable(visit: Visit) -> None:
     for width in (1280, 390):
         tab = visit(PAGE, width=width, java_script_enabled=False)
@@ -124,7 +123,6 @@ def test_without_a_script_it_is_closed_and_readable(visit: Visit) -> None:
 # --- in the reader's hand -------------------------------------------------------------------------
 
 
-@needs_browser
 @pytest.mark.parametrize("width", [390, 1280])
 def test_parts_open_and_close_by_keys(width: int, visit: Visit) -> None:
     tab = open_machine(visit, width=width)
@@ -164,7 +162,6 @@ def rows_of(one: Any, n: int, asker: int) -> list[list[str]]:
     return [list(pair) for pair in zip(tokens, shares, strict=True)]
 
 
-@needs_browser
 def test_weights_are_those_that_were_measured_for_the_chosen_beginning(visit: Visit) -> None:
     """Three beginnings, every head, the last token and another one; the lines are as thick."""
     tab = open_machine(visit)
@@ -209,7 +206,6 @@ def test_weights_again_in_torch(number: int) -> None:
             assert shown == pytest.approx(wanted, abs=0.0011)
 
 
-@needs_browser
 @pytest.mark.parametrize("path", [PAGE, make_path("zh", "index")])
 def test_everyone_can_use_it_open(path: str, visit: Visit) -> None:
     tab = open_machine(visit, path)
@@ -226,7 +222,6 @@ def test_everyone_can_use_it_open(path: str, visit: Visit) -> None:
         assert right <= width
 
 
-@needs_browser
 def test_a_strip_opens_the_parts_of_its_chapter(visit: Visit) -> None:
     tab = visit(make_path("en", "masking"), reduced_motion="reduce")
     tab.locator(".you-are-here").click()

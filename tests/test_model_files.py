@@ -22,7 +22,7 @@ from tests.test_browser import make_path
 from tests.test_live_pages import PATIENCE
 
 Visit = Callable[..., Any]
-pytestmark = pytest.mark.needs("browser", "runtime", "smollm2")
+pytestmark = pytest.mark.needs("runtime", "smollm2")
 PIECE = bytes(range(251)) * 4000
 LISTED = {"bytes": len(PIECE), "sha256": hashlib.sha256(PIECE).hexdigest()}
 

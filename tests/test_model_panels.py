@@ -34,8 +34,7 @@ LIVE = ROOT / "docs" / "assets" / "live"
 VIEWS = [
     name for name, text in read_locale("en")["site"]["model"].items() if not isinstance(text, str)
 ]
-needs_browser = pytest.mark.needs("browser")
-needs_model = pytest.mark.needs("browser", "runtime", "smollm2")
+needs_model = pytest.mark.needs("runtime", "smollm2")
 
 
 def words(view: str, lang: str = "en") -> dict[str, Any]:
@@ -93,7 +92,6 @@ def open_panel(visit: Visit, view: str, lang: str = "en", **options: Any) -> Any
     return tab
 
 
-@needs_browser
 @each_language
 def test_nothing_is_loaded_before_the_press(lang: str, visit: Visit) -> None:
     """The size is said, and what is the matter when a part of the model is not to be had."""
@@ -140,7 +138,6 @@ def check_neuron(one: Any, shown: Any, given: dict[str, Any]) -> None:
         assert whole in text
 
 
-@needs_browser
 @each_language
 def test_neurons_are_chosen_before_the_press(lang: str, visit: Visit) -> None:
     """All that were measured; the address brings the choice back, and nothing is loaded for it."""

@@ -14,7 +14,7 @@ import pytest
 from attention_docs.site.read.moved import find_faults
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.reader import classify_lines
-from tests.conftest import BUILT, ROOT, SLUGS, find_page_folder, needs_browser, parse_html
+from tests.conftest import BUILT, ROOT, SLUGS, find_page_folder, parse_html
 
 MOVED: dict[str, dict[str, str]] = tomllib.loads((ROOT / "docs/moved.toml").read_text("utf-8"))
 GONE = sorted(MOVED.keys() - set(SLUGS))
@@ -76,7 +76,6 @@ def check_links(
         assert parse_html(target).get_element_by_id(anchor) is not None
 
 
-@needs_browser
 @pytest.mark.parametrize("folder", ["/", "/zh/", "/zh-hant/"])
 @pytest.mark.parametrize(
     ("old", "new"),

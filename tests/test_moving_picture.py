@@ -12,7 +12,7 @@ from attention_docs.colours import read_palette
 from attention_docs.figures import ribbons
 from attention_docs.site.publish.moving_picture import PAGE as PICTURED
 from attention_docs.site.publish.moving_picture import make_moving_picture
-from tests.conftest import ROOT, needs_browser
+from tests.conftest import ROOT
 
 FILE = ROOT / "docs" / "project" / "attention.svg"
 WEIGHTS = [[0.25] * 4, [0.75, 0.25, 0, 0], [0.5, 0.5, 0, 0], [0.125, 0.125, 0.5, 0.25]]
@@ -60,7 +60,6 @@ def test_a_page_without_the_drawings_is_refused() -> None:
         make_moving_picture(PAGE.replace('data-at="4"', ""))
 
 
-@needs_browser
 def test_it_stands_still_where_motion_is_not_welcome(chromium: object) -> None:
     tab = chromium.new_page(reduced_motion="reduce")  # type: ignore[attr-defined]
     tab.goto(FILE.as_uri())

@@ -25,8 +25,7 @@ from tests.test_live_pages import PATIENCE
 from tests.test_own_sentence import IS_CACHED
 
 Visit = Callable[..., Any]
-needs_browser = pytest.mark.needs("browser")
-needs_model = pytest.mark.needs("browser", "runtime", "smollm2")
+needs_model = pytest.mark.needs("runtime", "smollm2")
 PAGE = make_path("en", "next-word")
 KEPT = load_beginnings()
 SHARES = """(place) => [...document.querySelectorAll(`${place ?? ""} .next-bars b`)]
@@ -66,7 +65,6 @@ BARS = """[...document.querySelectorAll(".next-bars li")].map((row) => {
 })"""
 
 
-@needs_browser
 @pytest.mark.parametrize("width", [390, 1280])
 def test_a_number_stands_behind_its_bar(width: int, visit: Visit) -> None:
     tab = open_panel(visit, width=width)
@@ -88,7 +86,6 @@ LOOK = """(selector) => {
 }"""
 
 
-@needs_browser
 def test_all_sliders_look_alike(visit: Visit) -> None:
     looks = [
         open_panel(visit).evaluate(LOOK, ".next-sliders input"),
@@ -98,7 +95,6 @@ def test_all_sliders_look_alike(visit: Visit) -> None:
     assert looks[0][0] == "none"
 
 
-@needs_browser
 @each_language
 def test_tokens_are_pressed_and_appended(lang: str, visit: Visit) -> None:
     """Without Python; each place shows the ten that were measured there, and the way back."""
@@ -119,7 +115,6 @@ def test_tokens_are_pressed_and_appended(lang: str, visit: Visit) -> None:
 SETTINGS = [(0.2, 11, 1), (0.65, 11, 1), (1.6, 11, 1), (2, 4, 1), (1, 3, 0.6), (0.5, 11, 0.3)]
 
 
-@needs_browser
 def test_sliders_do_what_the_package_does(visit: Visit, address: str) -> None:
     """From made-up logits, of which the panel knows ten and six sums: within 0.3 of a hundredth."""
     rng = np.random.default_rng(1)
@@ -154,7 +149,6 @@ def test_sliders_do_what_the_package_does(visit: Visit, address: str) -> None:
         assert tab.evaluate(SHARES) == pytest.approx(ten.tolist(), abs=0.3), temperature
 
 
-@needs_browser
 def test_an_address_brings_the_place_back(visit: Visit) -> None:
     tab = open_panel(visit)
     tab.locator(".next-choose select").select_option("2")
@@ -174,7 +168,6 @@ def test_an_address_brings_the_place_back(visit: Visit) -> None:
         assert again.locator(".next-bars li").count() == 10
 
 
-@needs_browser
 def test_a_slider_that_is_dragged_writes_the_last_address(visit: Visit) -> None:
     """Though a browser refuses more than a hundred addresses in ten seconds."""
     tab = open_panel(visit)
@@ -195,7 +188,6 @@ def test_a_slider_that_is_dragged_writes_the_last_address(visit: Visit) -> None:
     assert tab.evaluate("window.written") < 100
 
 
-@needs_browser
 def test_axe_finds_nothing(visit: Visit) -> None:
     """With its folds open, wide and narrow, light and dark."""
     tab = open_panel(visit)

@@ -26,7 +26,7 @@ PAGE = make_path("en", "encoders")
 MODEL = "/live/minilm/model.onnx"
 
 
-needs_model = pytest.mark.needs("browser", "runtime", "minilm")
+needs_model = pytest.mark.needs("runtime", "minilm")
 
 
 @cache

@@ -9,7 +9,7 @@ import lxml.html
 import pytest
 
 from attention_docs.site.publish.pdf import PrintedPart, join_chapters, offer_part, print_part
-from tests.conftest import BROWSER, needs_browser
+from tests.conftest import BROWSER
 
 PAGE = """<!doctype html><html><head><title>{slug}</title></head><body><header>no</header>
 <article class="md-content__inner md-typeset"><h1 id="{slug}">The {slug}
@@ -61,7 +61,7 @@ def test_the_link_is_offered_once(part: PrintedPart) -> None:
     assert links == ["a.md", "../pdf/part-1.pdf"]
 
 
-@needs_browser
+@pytest.mark.needs("browser")
 def test_the_browser_writes_a_pdf_with_a_page_for_each_chapter(part: PrintedPart) -> None:
     assert BROWSER
     print_part(part, BROWSER)

@@ -21,7 +21,7 @@ from attention_docs.site.publish.anki import pack_deck
 from attention_docs.site.render.asks import lay_out_guesses
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.recall import Card, list_cards
-from tests.conftest import BUILT, LANGUAGES, ROOT, find_page_folder, needs_browser, parse_html
+from tests.conftest import BUILT, LANGUAGES, ROOT, find_page_folder, parse_html
 from tests.conftest import read_project as read_build
 from tests.test_browser import Visit, make_path
 
@@ -172,7 +172,6 @@ def show(tab: Any) -> Any:
     return tab.locator(".review-buttons button")
 
 
-@needs_browser
 def test_a_card_comes_back_after_growing_intervals(visit: Visit, address: str) -> None:
     tab = visit()
     tab.clock.set_fixed_time(NOON)
@@ -196,7 +195,6 @@ def test_a_card_comes_back_after_growing_intervals(visit: Visit, address: str) -
         tab.clock.set_fixed_time(NOON + day * DAY)
 
 
-@needs_browser
 def test_an_unknown_card_comes_again_today_and_all_is_erased(visit: Visit) -> None:
     tab = visit(make_path("en", "review"))
     tab.locator(".review select").select_option("sequences")
@@ -217,7 +215,6 @@ def test_an_unknown_card_comes_again_today_and_all_is_erased(visit: Visit) -> No
     assert tab.locator(".review-question").text_content() == asked[0]
 
 
-@needs_browser
 def test_two_tabs_keep_the_grades_of_both(visit: Visit) -> None:
     one = visit(make_path("en", "review"))
     two = one.context.new_page()
@@ -235,7 +232,6 @@ def test_two_tabs_keep_the_grades_of_both(visit: Visit) -> None:
     two.locator(".review-done").wait_for()
 
 
-@needs_browser
 def test_a_day_far_away_is_no_day(visit: Visit) -> None:
     tab = visit()
     kept = json.dumps({"softmax-recall-wishes": [1, 10**12]})
@@ -246,7 +242,6 @@ def test_a_day_far_away_is_no_day(visit: Visit) -> None:
     assert due == every
 
 
-@needs_browser
 def test_a_reader_reviews_by_keyboard(visit: Visit) -> None:
     """What was asked for has the focus, so that it is read out; the next Tab reaches what to do."""
     tab = visit(make_path("en", "review"))
@@ -268,7 +263,6 @@ FORBID = """Object.defineProperty(window, "localStorage", {
 });"""
 
 
-@needs_browser
 @pytest.mark.parametrize("kept", ["forbidden", "nonsense", "[1]", '{"a": 1, "b": [1, "x"]}'])
 def test_a_browser_that_keeps_nothing_still_asks(kept: str, visit: Visit, address: str) -> None:
     tab = visit()
@@ -286,7 +280,6 @@ def test_a_browser_that_keeps_nothing_still_asks(kept: str, visit: Visit, addres
     assert not [one for one in faults if "denied" not in one]
 
 
-@needs_browser
 def test_without_a_script_the_cards_are_a_list(visit: Visit) -> None:
     tab = visit(make_path("en", "review"), java_script_enabled=False)
     assert not tab.locator(".review").count()
@@ -346,7 +339,6 @@ def test_a_guess_without_an_answer_is_a_fault(old: str, new: str) -> None:
     assert "wanted 3 options of which one is [x], then why" in fault
 
 
-@needs_browser
 def test_a_guess_gets_its_reason_and_counts_for_nothing(visit: Visit) -> None:
     tab = visit(make_path("zh-hant", "positions"))
     guess = tab.locator("#guess-further")
@@ -369,7 +361,6 @@ def test_a_guess_gets_its_reason_and_counts_for_nothing(visit: Visit) -> None:
     assert tab.evaluate("localStorage.length") == 0
 
 
-@needs_browser
 def test_without_a_script_a_guess_is_a_question_with_its_answer(visit: Visit) -> None:
     tab = visit(make_path("en", "positions"), java_script_enabled=False)
     guess = tab.locator("#guess-further")

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT, needs_browser
+from tests.conftest import ROOT
 from tests.test_browser import Visit, make_path
 
 FSRS = ROOT / "docs" / "assets" / "fsrs.js"
@@ -67,7 +67,6 @@ def test_a_card_that_was_kept_before_keeps_its_day(tmp_path: Path) -> None:
     assert all(1 <= one[1] <= 10 for one in cards)
 
 
-@needs_browser
 @pytest.mark.parametrize(
     ("lang", "said", "name"),
     [("en", "it proves nothing", "5.1 Three"), ("zh", "证明不了别的", "5.1 ")],

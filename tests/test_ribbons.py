@@ -12,7 +12,6 @@ from lxml import etree
 
 from attention_docs.figures import Figure, ribbons
 from attention_docs.figures.figure import Language
-from tests.conftest import needs_browser
 from tests.drawings import assert_text_fits, parse_subpaths
 
 WORDS = ["he", "locks", "the", "big", "lock"]
@@ -208,7 +207,6 @@ def find_stage(tab: Any) -> str | None:
     return tab.locator("#out-saw-weights .ribbons").get_attribute("data-stage")
 
 
-@needs_browser
 def test_words_are_chosen_by_mouse_touch_and_keyboard(visit: Any) -> None:
     tab = visit(PAGE, reduced_motion="reduce")
     assert find_visible(tab) == ["4"]
@@ -224,7 +222,6 @@ def test_words_are_chosen_by_mouse_touch_and_keyboard(visit: Any) -> None:
     assert caption.startswith("“I” (word 1).")
 
 
-@needs_browser
 def test_a_chosen_word_gets_the_ribbons_of_its_own(visit: Any) -> None:
     """They move there and end where the HTML has them."""
     tab = visit(PAGE, reduced_motion="no-preference")
@@ -241,7 +238,6 @@ def test_a_chosen_word_gets_the_ribbons_of_its_own(visit: Any) -> None:
     assert find_stage(tab) == "3"
 
 
-@needs_browser
 def test_what_is_drawn_anew_meanwhile_stays(visit: Any) -> None:
     """A live page draws the same word with other weights, and says so by an event of its own."""
     tab = visit(PAGE, reduced_motion="no-preference")
@@ -258,7 +254,6 @@ def test_what_is_drawn_anew_meanwhile_stays(visit: Any) -> None:
     assert tab.evaluate(drawn) == [True] * 4
 
 
-@needs_browser
 def test_the_picture_is_complete_until_a_stage_is_chosen(visit: Any) -> None:
     tab = visit(PAGE, reduced_motion="reduce")
     assert find_stage(tab) == "3"
@@ -279,7 +274,6 @@ def test_the_picture_is_complete_until_a_stage_is_chosen(visit: Any) -> None:
         assert read_opacities() == wanted
 
 
-@needs_browser
 def test_without_scripts_the_first_drawing_stands_there_complete(visit: Any) -> None:
     tab = visit(PAGE, java_script_enabled=False)
     tab.locator("#out-saw-weights").scroll_into_view_if_needed()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT, needs_browser
+from tests.conftest import ROOT
 from tests.test_browser import SETTINGS, Visit, make_path
 
 LARGEST = 25
@@ -28,7 +28,6 @@ def read_slides(tab: Any) -> list[str]:
     )
 
 
-@needs_browser
 @pytest.mark.parametrize("path", [*(("en", one) for one in CHAPTERS), ("zh", "eight-steps")])
 def test_each_chapter_has_slides(path: tuple[str, str], visit: Visit, soup: Soup) -> None:
     tab = visit(f"{make_path(*path)}?slides")
@@ -64,7 +63,6 @@ def list_planned() -> dict[str, list[str]]:
 PLANNED = list_planned()
 
 
-@needs_browser
 @pytest.mark.parametrize("slug", PLANNED)
 def test_what_a_plan_names_is_on_a_slide(slug: str, visit: Visit, address: str) -> None:
     """In a room nobody reads letters of less than eleven pixels; a guess says what it stands on."""
@@ -88,7 +86,6 @@ SIZES = """slide => [...slide.querySelectorAll("svg text, td, th")]
     : parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom)"""
 
 
-@needs_browser
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_a_plan_is_one_deck_over_its_pages(lang: str, visit: Visit) -> None:
     """Every part in its order, exercises too, forwards by key and back by a button."""
@@ -109,7 +106,6 @@ def test_a_plan_is_one_deck_over_its_pages(lang: str, visit: Visit) -> None:
     tab.locator(f".slides > .shown #{places[-2][1]}").wait_for(state="attached")
 
 
-@needs_browser
 def test_the_opening_waits_until_the_class_has_answered(visit: Visit) -> None:
     """The words stand there; weights and verdict come with a press, or with the next key."""
     tab = visit(f"{make_path('en', 'index')}?slides=out-map")
@@ -126,7 +122,6 @@ def test_the_opening_waits_until_the_class_has_answered(visit: Visit) -> None:
     assert tab.locator(".slides-bar [role=status]").inner_text() != number
 
 
-@needs_browser
 def test_a_clicker_turns_the_page_after_a_press_on_an_option(visit: Visit) -> None:
     """Its keys are PageUp and PageDown; the arrows choose among the options."""
     tab = visit(f"{make_path('en', 'softmax')}?slides=guess-lead")
@@ -138,7 +133,6 @@ def test_a_clicker_turns_the_page_after_a_press_on_an_option(visit: Visit) -> No
     assert tab.locator(".slides-bar [role=status]").inner_text() != number
 
 
-@needs_browser
 def test_results_in_folds_come_last(visit: Visit) -> None:
     tab = visit(make_path("en", "softmax"))
     folded = tab.locator("article details .result").evaluate_all("all => all.map((one) => one.id)")
@@ -150,7 +144,6 @@ def test_results_in_folds_come_last(visit: Visit) -> None:
     assert tab.locator(results).count() == tab.locator(".slides .result").count()
 
 
-@needs_browser
 def test_slides_are_the_live_parts_of_the_page(visit: Visit) -> None:
     tab = visit(f"{make_path('en', 'softmax')}?slides=out-pull")
     count = tab.locator(".slides-bar [role=status]")
@@ -174,7 +167,6 @@ def test_slides_are_the_live_parts_of_the_page(visit: Visit) -> None:
     assert not tab.locator(".slides").count()
 
 
-@needs_browser
 def test_slides_work_from_a_disk_and_on_paper(site: Path, chromium: Any) -> None:
     context = chromium.new_context(viewport={"width": 1280, "height": 720}, offline=True)
     tab = context.new_page()

@@ -11,7 +11,7 @@ from bs4 import BeautifulSoup
 from attention_docs.figures import Frame, heatmap, slider, stepper
 from attention_docs.figures.figure import Language
 from attention_docs.locales import read_locale
-from tests.conftest import LANGUAGES, needs_browser
+from tests.conftest import LANGUAGES
 
 HAN = re.compile("[\u4e00-\u9fff]")
 PAGE = "real-models"
@@ -209,7 +209,6 @@ def status(tab):
     return tab.locator(f"{STEPPER} [role=status]").text_content()
 
 
-@needs_browser
 def test_buttons_go_through_all_steps_of_all_inputs(visit):
     tab = visit(f"/{PAGE}/")
     assert list_visible_frames(tab) == ["1 1"]
@@ -233,7 +232,6 @@ def test_buttons_go_through_all_steps_of_all_inputs(visit):
     assert list_visible_frames(tab) == ["2 7"]
 
 
-@needs_browser
 def test_keys_alone_are_enough(visit):
     tab = visit(f"/zh/{PAGE}/")
     tab.locator('input[name="follow-1"][value="1"]').focus()
@@ -258,7 +256,6 @@ def test_keys_alone_are_enough(visit):
     assert list_visible_frames(tab) == ["2 6"]
 
 
-@needs_browser
 def test_without_javascript_everything_shows(visit):
     tab = visit(f"/zh/{PAGE}/", java_script_enabled=False)
     bar = tab.locator(f"{STEPPER} .stepper-bar")
@@ -271,7 +268,6 @@ def test_without_javascript_everything_shows(visit):
     assert not tab.locator(f"{SLIDER} .stepper-bar").is_visible()
 
 
-@needs_browser
 def test_the_chosen_step_is_seen_where_the_system_has_its_own_colours(visit):
     tab = visit(f"/{PAGE}/", forced_colors="active")
     colours = tab.locator(f"{STEPPER} fieldset:not(.pipeline) input").evaluate_all(
@@ -283,7 +279,6 @@ def test_the_chosen_step_is_seen_where_the_system_has_its_own_colours(visit):
     assert not chosen & {colour for is_checked, colour in colours if not is_checked}
 
 
-@needs_browser
 def test_on_paper_everything_shows(visit):
     tab = visit(f"/{PAGE}/")
     tab.emulate_media(media="print")
@@ -291,7 +286,6 @@ def test_on_paper_everything_shows(visit):
     assert not tab.locator(f"{STEPPER} .stepper-bar").is_visible()
 
 
-@needs_browser
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
 def test_reduced_motion_is_respected(visit, motion):
     tab = visit(f"/{PAGE}/", reduced_motion=motion)
@@ -312,7 +306,6 @@ NOTE_FADING = """(box) => {
 }"""
 
 
-@needs_browser
 @pytest.mark.parametrize(
     ("path", "width"),
     [(f"/{PAGE}/", 1280), (f"/zh/{PAGE}/", 390), ("/scaling/", 390), ("/zh/scaling/", 1280)],
@@ -342,7 +335,6 @@ def test_nothing_shifts_and_nothing_sticks_out(visit, path, width):
         assert size["height"] >= 24
 
 
-@needs_browser
 @each_language
 def test_a_wide_drawing_scrolls_and_its_controls_stay(visit, lang):
     tab = visit(("" if lang == "en" else f"/{lang}") + "/real-models/", width=340)
@@ -372,7 +364,6 @@ def test_a_wide_drawing_scrolls_and_its_controls_stay(visit, lang):
     assert follows[0][0] == min(scrolled, follows[0][1])
 
 
-@needs_browser
 def test_steps_are_named_on_a_wide_window_and_between_the_arrows_on_a_phone(visit):
     tab = visit(f"/zh/{PAGE}/")
     names = tab.locator(f"{STEPPER} .pipeline .choice")
@@ -385,7 +376,6 @@ def test_steps_are_named_on_a_wide_window_and_between_the_arrows_on_a_phone(visi
     assert now.inner_text() == "4 · 分数"
 
 
-@needs_browser
 def test_ticks_stand_below_the_thumb(visit):
     tab = visit("/zh/scaling/", width=390)
     track = tab.locator("input[type=range]").bounding_box()
@@ -398,7 +388,6 @@ def test_ticks_stand_below_the_thumb(visit):
     assert all(a["x"] + a["width"] <= b["x"] for a, b in itertools.pairwise(marks))
 
 
-@needs_browser
 def test_the_slider_is_moved_by_keys(visit):
     tab = visit("/zh/scaling/")
     control = tab.locator("input[type=range]")
@@ -419,7 +408,6 @@ def test_the_slider_is_moved_by_keys(visit):
         assert described == tab.locator(".frame.shown").get_attribute("data-says")
 
 
-@needs_browser
 def test_controls_that_the_browser_kept_and_the_frame_agree(visit):
     tab = visit(f"/{PAGE}/")
     tab.evaluate("document.querySelector('[name=follow-2][value=\"5\"]').checked = true")

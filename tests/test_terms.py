@@ -16,7 +16,7 @@ from attention_docs.site.read.reader import classify_lines, read_page
 from attention_docs.site.render.assembled_page import AssembledPage, Links
 from attention_docs.site.render.extension import SiteExtension
 from attention_docs.site.render.terms import Term, read_entries
-from tests.conftest import LANGUAGES, ROOT, needs_browser, read_project
+from tests.conftest import LANGUAGES, ROOT, read_project
 
 WEIGHT = Term("attention weight", "a share", "entry-weight")
 SCORE = Term("score", "before softmax", "entry-score")
@@ -213,7 +213,6 @@ def find_card(tab: Any) -> Any:
     return tab.locator(".term-card")
 
 
-@needs_browser
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_a_finger_opens_a_card_and_stays_in_the_chapter(lang: str, visit: Any) -> None:
     tab = visit(PATHS[lang], width=390, has_touch=True)
@@ -241,7 +240,6 @@ def test_a_finger_opens_a_card_and_stays_in_the_chapter(lang: str, visit: Any) -
     tab.wait_for_url(href)
 
 
-@needs_browser
 def test_a_mouse_opens_a_card_that_it_can_enter(visit: Any) -> None:
     tab = visit(PATHS["en"])
     term = tab.locator("article a.term").first
@@ -254,7 +252,6 @@ def test_a_mouse_opens_a_card_that_it_can_enter(visit: Any) -> None:
     find_card(tab).wait_for(state="hidden")
 
 
-@needs_browser
 def test_the_keyboard_opens_a_card_and_closes_it(visit: Any) -> None:
     """The term itself leads to the entry, so the card has no stop of its own."""
     tab = visit(PATHS["en"])
@@ -272,7 +269,6 @@ def test_the_keyboard_opens_a_card_and_closes_it(visit: Any) -> None:
     assert not tab.evaluate("document.activeElement.closest('.term-card') !== null")
 
 
-@needs_browser
 def test_without_scripts_a_term_is_a_link_that_says_what_it_means(visit: Any) -> None:
     tab = visit(PATHS["en"], java_script_enabled=False)
     term = tab.locator("article a.term").first

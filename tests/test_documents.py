@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,6 @@ from urllib.parse import unquote
 import pytest
 import yaml
 
-from attention_docs.site.plugin import SitePlugin
 from attention_docs.site.read.reader import read_page
 from tests.conftest import ROOT, SETTINGS
 
@@ -67,39 +65,6 @@ def test_every_command_is_one_of_the_makefile(document: str) -> None:
     (phony,) = re.findall(r"(?m)^\.PHONY: (.+)$", read("Makefile"))
     code = [*CODE.findall(read(document)), *LINE.findall(read(document))]
     assert {name for text in code for name in COMMAND.findall(text)} <= {*phony.split()}
-
-
-def test_the_readme_of_the_engine_names_classes_that_exist() -> None:
-    document = read("attention_docs/site/README.md")
-    named = re.findall(r"\b([A-Z]\w+)(?= ──►)", document)
-    named += re.findall(r"`([A-Z][a-z]\w+)`", document)
-    files = (ROOT / "attention_docs").rglob("*.py")
-    texts = (path.read_text(encoding="utf-8") for path in files)
-    existing = {name for text in texts for name in re.findall(r"(?m)^class (\w+)", text)}
-    assert len(named) > 5
-    assert {*named} <= existing
-
-
-def test_the_readme_of_the_engine_names_what_each_event_calls() -> None:
-    document = read("attention_docs/site/README.md")
-    named = re.findall(r"`(on_\w+)` → `(?:\w+\.)?(\w+)`", document)
-    assert len(named) == 5
-    for event, called in named:
-        body = inspect.getsource(getattr(SitePlugin, event))
-        assert re.search(rf"\b{called}\(", body), f"{event} does not call {called}"
-
-
-def test_the_examples_for_contributors_are_lines_of_the_repository() -> None:
-    document = read("CONTRIBUTING.md")
-    for language, source in (
-        ("markdown", "docs/en/masking.md"),
-        ("python", "tests/test_masking.py"),
-    ):
-        (example,) = re.findall(rf"(?s)```{language}\n(.*?)\n *```", document)
-        lines = [line.strip() for line in example.splitlines() if line.strip() != f"# {source}"]
-        text = read(source)
-        assert lines
-        assert [line for line in lines if line not in text] == []
 
 
 def test_the_readme_lists_the_chapters_as_the_navigation_and_the_pages_have_them() -> None:

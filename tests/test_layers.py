@@ -72,15 +72,6 @@ def test_the_engine_knows_no_page_by_its_name() -> None:
     assert not found, "\n".join(found)
 
 
-def test_a_page_that_is_named_is_found(tmp_path: Path) -> None:
-    path = tmp_path / "module.py"
-    lines = ['page.slug == "review"', 'slug in ("softmax", LAST)', 'pages["glossary"]']
-    lines += ['known.find_page("proofs")', 'pages.get("notation")', 'f"{x}", f"proofs.md#{y}"']
-    good = ['words["review"]', 'page.asks_for("proofs")', 'kind == "results"', '"results" in x']
-    path.write_text("\n".join([*lines, *good]), encoding="utf-8")
-    assert len([*find_named_pages(path)]) == len(lines)
-
-
 def test_the_mathematics_and_the_figures_know_nothing_of_the_engine() -> None:
     for path in sorted(PACKAGE.rglob("*.py")):
         if "site" not in path.relative_to(PACKAGE).parts:

@@ -13,8 +13,6 @@ from functools import cache
 import pytest
 
 from attention_docs.site.read.page import Page
-from attention_docs.site.read.pieces import Piece
-from attention_docs.site.read.reader import classify_lines
 from attention_docs.site.read.syntax import CHAPTER, CODE_SPAN, DISPLAY, INLINE, VALUE
 from attention_docs.site.render.terms import Term
 from tests.conftest import LANGUAGES, each_language, read_project, report
@@ -242,11 +240,3 @@ def test_the_languages_name_the_same_chapters(kind: str) -> None:
         name for name, chapter in chapters[0].items() if chapter not in read_project().numbered
     }
     assert unknown == ({f"entry-{name}" for name in KNOWN} if kind == "terms" else set())
-
-
-# That a use is found.
-
-
-def page(text: str, lang: str = "en", slug: str = "test") -> Page:
-    pieces: list[Piece] = [piece for _, piece in classify_lines(text)]
-    return Page(f"docs/{lang}/{slug}.md", text, pieces)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import LANGUAGES, build_elsewhere, read_build_error
+from tests.conftest import LANGUAGES
 from tests.fixture_project import CONSTANTS, WEIGHTS, FixtureProject
 
 FLAGS = [tuple(filter(None, flags)) for flags in itertools.product(("", "-q"), ("", "--strict"))]
@@ -245,19 +245,6 @@ def test_a_wrong_line_in_a_list_is_told_once_and_nothing_that_follows_from_it(
     wanted = 'docs/mistakes.toml:2: an-entry: docs/en/weights.md has no block "weight"'
     assert [cause.split("  ")[-1] for cause in causes] == [wanted]
     assert "1 fault; nothing was published" in done.stdout
-
-
-def test_a_build_that_fails_says_why_to_one_test_alone(
-    project: FixtureProject, tmp_path: Path
-) -> None:
-    """The fixture `site` stops the run then; each process that was at work says one line."""
-    project.edit("docs/en/weights.md", "{{ weights[0]:.4f }}", "{{ weights[0]:.4f }")
-    shared = tmp_path / "shared"
-    shared.mkdir()
-    assert not build_elsewhere(shared, project.root).exists()
-    assert "docs/en/weights.md:18: an inline value" in read_build_error(shared)
-    assert not build_elsewhere(shared, project.root).exists()
-    assert read_build_error(shared) == "the site was not built: another test says why"
 
 
 def test_all_faults_are_reported_and_not_the_first_alone(project: FixtureProject) -> None:

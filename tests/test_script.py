@@ -83,69 +83,6 @@ def test_rows_columns_and_lines(simplified: str, english: str, traditional: str)
     assert HANT.convert_line(simplified, english) == (traditional, [])
 
 
-# Terms that are called otherwise in Taiwan, and other words that have no character in common.
-AGREED = {
-    "批量归一化": "批次正規化", "掩码语言模型": "遮罩語言模型", "批量规范化": "批次規範化",
-    "^划$": "划", "^吃$": "吃", "块对角掩码": "區塊對角遮罩",
-    "布拉德利–特里模型": "布萊德利–特里模型", "监督微调": "監督式微調", "开销": "成本",
-    "打分函数": "評分函數", "掩码": "遮罩", "因果掩码": "因果遮罩", "填充掩码": "填充遮罩",
-    "加性掩码": "加性遮罩", "浮点掩码": "浮點遮罩", "全屏蔽行": "全遮蔽列",
-    "循环神经网络": "循環神經網路", "相对位置偏置": "相對位置偏差", "拼接": "串接",
-    "计算机": "電腦", "遍历": "走訪", "特普利茨矩阵": "托普利茲矩陣", "偏置": "偏差",
-    "列约定": "行慣例", "约定": "慣例", "上溢": "溢位", "秩坍缩": "秩塌縮",
-    "访存受限": "記憶體存取受限", "量纲": "單位", "点“": "按「", "位置插值": "位置內插",
-    "最小二乘": "最小平方法", "岭回归": "脊迴歸", "插值": "內插", "期望": "期望值",
-    "均值": "平均值", "方差": "變異數", "正态分布": "常態分布", "置信区间": "信賴區間",
-    "极差": "全距", "归一化": "正規化", "自动求导": "自動微分",
-    "dropout（暂退法）": "dropout（隨機丟棄法）", "Transformer 块": "Transformer 區塊",
-    "激活函数": "活化函數", "层归一化": "層正規化", "后置归一化": "後置正規化",
-    "前置归一化": "前置正規化", "有偏方差": "有偏變異數", "贪心": "貪婪", "源序列": "來源序列",
-    "投机采样": "推測取樣", "单位舍入误差": "單位捨入誤差", "QK 归一化": "QK 正規化",
-    "暂退": "隨機丟棄", "噪声": "雜訊", "包": "套件", "自带": "內建", "异常": "例外",
-    "链式法则": "連鎖律", "许可证": "授權條款", "按": "依", "“包”": "「套件」", "判题": "評分",
-    "宾语": "受詞", "求导": "微分", "配置": "設定", "词表": "詞彙表", "缓存器": "快取",
-    "完形填空": "克漏字", "盲文": "點字",
-    "万亿": "兆", "账": "帳", "斯坦福": "史丹佛", "批处理": "批次處理",
-    "干活": "工作", "激活修补": "活化修補", "题库": "題庫", "幻灯片": "投影片", "激活": "活化",
-}  # fmt: skip
-AXES_OF_WORD = {"行": "row", "列": "column"}
-AXES_OF_ANSWER = {"列": "row", "行": "column", "欄": "column"}
-NO_AXIS = re.compile("[序陣]列")
-
-
-def wrong_entries(table: dict[str, dict[str, str]]) -> list[str]:
-    """The entries whose answer is neither their own word in other characters nor agreed on."""
-    found = []
-    forms = {form: word for word in table["terms"] for form in converted(word)}
-    for name in ("axes", "rows", "terms", "words"):
-        for word, answer in table[name].items():
-            own = converted(word)
-            plain, said = (one.strip(" 的，。") for one in (word, answer))
-            if name in {"axes", "rows"}:
-                axes = [AXES_OF_WORD.get(one) for one in NO_AXIS.sub("", word)]
-                report = [AXES_OF_ANSWER.get(one) for one in NO_AXIS.sub("", answer)]
-                right = [*filter(None, axes)] == [*filter(None, report)]
-            elif name == "terms":
-                right = answer in own or AGREED.get(plain) == said
-            else:
-                right = bool({*said} & {*"".join(own)}) and forms.get(answer, word) == word
-                right = answer in own or AGREED.get(plain) == said or right
-            if not right:
-                wanted = f"wanted {' or '.join(sorted(own))}"
-                found.append(f'docs/zh-hant.toml: [{name}] "{word}" = "{answer}", {wanted}')
-    return found
-
-
-def converted(word: str) -> set[str]:
-    """A word in traditional characters: plain, and as Taiwan writes and says it."""
-    return {load_opencc(name)(word) for name in ("s2t", "s2tw", "s2twp")}
-
-
-def test_a_word_is_answered_by_its_own_characters_or_by_an_agreed_word() -> None:
-    table = tomllib.loads((ROOT / "docs/zh-hant.toml").read_text(encoding="utf-8"))
-    assert wrong_entries(table) == [], "if it is meant, add it to AGREED"
-
-
 def test_code_values_and_addresses_stay() -> None:
     line = "值 {{ 权重[0]:.2f }} 见[掩码](masking.md#掩码)，`掩码 = 1`，https://a.org/掩码"
     assert HANT.convert_line(line, "")[0] == (
@@ -300,7 +237,6 @@ ALLOWED = ("glossary",)
 
 def find_simplified(text: str) -> list[str]:
     """What is written in characters that only the mainland has."""
-    from attention_docs.site.read.script_converter import load_opencc
 
     chars = set(re.findall("[\u3400-\u9fff]", text)) - AMBIGUOUS
     known = "".join(sorted(chars))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import tomllib
 from collections.abc import Iterator
@@ -18,7 +17,6 @@ from attention_docs.figures.figure import Language
 from tests.conftest import ROOT
 from tests.drawings import find_texts
 
-HAN = re.compile("[\u4e00-\u9fff]")
 FILES = {
     path.stem: path
     for path in sorted(locales.FOLDER.glob("*.toml"))
@@ -28,34 +26,6 @@ FILES = {
 
 def read(path: Path) -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
-# Every word has one place.
-
-
-def list_strings(tree: ast.Module) -> Iterator[str]:
-    """The strings of a module that are not docstrings."""
-    described = {
-        id(node.value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    }
-    for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and id(node) not in described
-        ):
-            yield node.value
-
-
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "attention_docs/figures").glob("*.py")), ids=lambda path: path.stem
-)
-def test_no_module_of_figures_knows_another_language_than_english(path: Path) -> None:
-    for constant in list_strings(ast.parse(path.read_text(encoding="utf-8"))):
-        assert constant not in FILES.keys() - {"en"}
-        assert not HAN.search(constant.replace("\u4e00-\u9fff", ""))
 
 
 def list_templates(table: dict[str, Any], where: str = "") -> dict[str, Any]:

@@ -29,7 +29,6 @@ from tests.page import Page
 from tests.test_heads import FILE, in_torch, needs_model, run_in_torch  # noqa: F401
 
 KEPT = json.loads((FOLDER / "maps.json").read_text(encoding="utf-8"))
-HEADS = json.loads((FOLDER / "heads.json").read_text(encoding="utf-8"))
 COUNTRY = 4
 ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
     "exercise-rollout": [[0.4375, 0.5625], [0.75, 0.25], [0.25, 0.75]],

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 from lxml import etree
 
-from attention_docs.colours import read_palette
 from attention_docs.figures import ribbons
 from attention_docs.site.publish.moving_picture import PAGE as PICTURED
 from attention_docs.site.publish.moving_picture import make_moving_picture
@@ -37,27 +35,6 @@ def test_it_holds_the_drawings_of_two_words_and_what_the_first_one_says() -> Non
     assert texts == [f"{one:.2f}" for one in (*WEIGHTS[3], *WEIGHTS[1])]
     assert "“e” (word 4)" in root.findtext("{*}title")
     assert "c & d 0.50" in root.findtext("{*}title")
-
-
-def test_it_is_small_and_asks_for_nothing() -> None:
-    text = FILE.read_text(encoding="utf-8")
-    assert len(text.encode()) < 16 * 1024
-    assert not re.search(r"<script|<a |href|url\(|@import|http(?!://www.w3.org/2000/svg)", text)
-
-
-def test_every_colour_is_there_for_a_light_and_for_a_dark_page() -> None:
-    text = make_moving_picture(PAGE)
-    used = set(re.findall(r"var\(--([\w-]+)\)", text))
-    light, dark = re.findall(r"svg \{([^}]*)\}", text)
-    for scheme, rules in (("light", light), ("dark", dark)):
-        wanted = {name: colour for name, colour in read_palette(scheme).items() if name in used}
-        assert dict(re.findall(r"--([\w-]+):(#\w+);", rules)) == wanted
-    assert "role-weight-fill" in used
-
-
-def test_a_page_without_the_drawings_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"must hold drawings of the words \('4', '2'\), \['4'\]"):
-        make_moving_picture(PAGE.replace('data-at="4"', ""))
 
 
 def test_it_stands_still_where_motion_is_not_welcome(chromium: object) -> None:

@@ -28,8 +28,6 @@ KINDS = {  # by the dtypes of an annotation: a right dtype, a wrong one, and wha
     Int[Array, ""].dtypes: (np.int64, np.float64, "integers"),
     Bool[Array, ""].dtypes: (np.bool_, np.float64, "booleans"),
 }
-Change = dict[str, Any]
-Case = tuple[Change, type[Exception], str]
 
 
 class Slot(NamedTuple):

@@ -6,14 +6,11 @@ import hashlib
 import json
 import subprocess
 import sys
-from functools import cache
 from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup, Tag
 
-from attention_docs.site.read.reader import read_page
-from tests.conftest import ROOT
 from tests.fixture_project import WEIGHTS, FixtureProject
 
 pytestmark = pytest.mark.long
@@ -128,9 +125,3 @@ def test_numbers_json_has_one_record_per_output_and_value(built: FixtureProject)
     assert (value["text"], value["values"]) == ("0.0634", [0.0634])
     assert (value["source"], value["line"]) == ("docs/en/weights.md", 18)
     assert (value["expression"], value["format"]) == ("weights[0]", ".4f")
-
-
-@cache
-def blocks() -> int:
-    """How many blocks the English pages hold; counted once, though the test runs for each digit."""
-    return sum(len(read_page(path, ROOT).blocks) for path in (ROOT / "docs" / "en").glob("*.md"))

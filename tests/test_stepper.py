@@ -13,7 +13,6 @@ from attention_docs.figures.figure import Language
 from attention_docs.locales import read_locale
 from tests.conftest import LANGUAGES
 
-HAN = re.compile("[\u4e00-\u9fff]")
 PAGE = "real-models"
 STEPPER = "#out-follow .stepper"
 SLIDER = ".stepper:has([type=range])"

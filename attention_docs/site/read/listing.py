@@ -45,19 +45,6 @@ class Section:
         return translate_code(self.code, self.listing, lang, convert)
 
 
-def parse_listing(path: Path) -> tuple[ast.Module, list[str]]:
-    """The syntax tree and the lines of a listing; empty where it cannot be parsed.
-
-    What is wrong with such a listing is reported where a page includes it.
-    """
-    text = path.read_text(encoding="utf-8")
-    try:
-        parse_sections(path, text)
-        return ast.parse(text), text.split("\n")
-    except (Failure, SyntaxError):
-        return ast.Module([], []), []
-
-
 @lru_cache(maxsize=1024)  # a page asks for the same listing once for each of its blocks
 def parse_sections(path: Path, text: str) -> dict[str, Section]:
     """The sections of a listing by name, in the order of the file."""

@@ -122,8 +122,3 @@ def _convert_settings(
         found[lang] = convert_value(converter, texts, texts)
         entries[lang] |= found[lang] | entries[lang]
     return found
-
-
-def read_languages(root: Path) -> tuple[str, ...]:
-    """The codes of the languages that somebody writes, that of the originals first."""
-    return read_settings(root).source_languages

@@ -40,7 +40,6 @@ from attention_docs.site.render.terms import TERMS, Explainer, name_rows
 
 FORMULA = re.compile(r"\\[(\[](?P<tex>.*)\\[)\]]", re.S)
 NUMBER = re.compile(r"-?[\d.]+")
-TAG = re.compile(r"<[^>]*>")
 MAX_COLUMNS_ON_A_PHONE = 4
 STAND_IN = 7_000_000_000
 MAX_COLUMNS_BESIDE_BUTTONS = (

@@ -31,22 +31,17 @@ from attention_docs.site import export  # noqa: E402
 from attention_docs.site.build import Build  # noqa: E402
 from attention_docs.site.read.pieces import Box  # noqa: E402
 from attention_docs.site.render.assembled_page import AssembledPage  # noqa: E402
-from tests.conftest import LANGUAGES  # noqa: E402
 
 RUNS = int(os.environ.get("RUNS", "3"))
-PAGE, LISTING, MARK = "docs/en/scaling.md", "docs/listings/scaling.py", "attention_docs/mark.py"
+PAGE = "docs/en/scaling.md"
 NEVER = float("inf")
-GROWTH = 4
 
 
 # --- variants of the project ----------------------------------------------------------------
 
 
 def copy_project(target: Path, made: bool = False) -> Path:
-    """The project with one more output, which shows a listing's and a module's edit.
-
-    Without the language that is `made` from another one: nothing else could make it.
-    """
+    """The project, without the language that is made from another one unless it is asked for."""
     skip = shutil.ignore_patterns(".git", ".venv", ".cache", "site.part", "__pycache__")
     shutil.copytree(ROOT, target, ignore=skip)
     shutil.rmtree(target / "site", ignore_errors=True)
@@ -54,18 +49,7 @@ def copy_project(target: Path, made: bool = False) -> Path:
         config = (target / "mkdocs.yml").read_text(encoding="utf-8")
         config = re.sub(r"^ +- locale: zh-hant.*?(?=^  -)", "", config, flags=re.S | re.M)
         (target / "mkdocs.yml").write_text(config, encoding="utf-8")
-    (target / MARK).write_text("MARK = 0\n")
-    start = find_first_section((target / LISTING).read_text(encoding="utf-8"))
-    mark = f'{start}from attention_docs.mark import MARK\n\nprint("mark", MARK, "listing", 0)\n\n'
-    replace_text(target / LISTING, start, mark)
-    translations = (target / LISTING).with_suffix(".zh.toml")
-    replace_text(translations, "[strings]\n", '[strings]\nmark = "mark"\nlisting = "listing"\n')
     return target
-
-
-def find_first_section(code: str) -> str:
-    """The line that begins the first section of a listing."""
-    return re.findall(r"# --8<-- \[start:.*\]\n", code)[0]
 
 
 def replace_text(path: Path, old: str, new: str) -> None:
@@ -92,7 +76,7 @@ def remove_execution(target: Path, stock: bool = False) -> Path:
     # All checks are made as ever, and refuse nothing: such pages are what they should refuse.
     plugin = target / "attention_docs" / "site" / "plugin.py"
     replace_text(plugin, 'self.session.served = command == "serve"', "self.session.served = True")
-    for listing in (target / LISTING).parent.glob("*.py"):
+    for listing in (target / "docs" / "listings").glob("*.py"):
         listing.unlink()
     stamp_pages(target)
     return target
@@ -128,51 +112,6 @@ def remove_plugin(target: Path) -> None:
     config = (target / "mkdocs.yml").read_text(encoding="utf-8")
     ours = re.compile(r"^  (?:- attention-docs|custom_dir:).*\n", re.M)
     (target / "mkdocs.yml").write_text(ours.sub("", config))
-
-
-def use_stock_executor(target: Path) -> Path:
-    """The pages as markdown-exec and snippets run them: a session per page and language."""
-    copy_project(target)
-    remove_plugin(target)
-    config = (target / "mkdocs.yml").read_text(encoding="utf-8")
-    config = config.replace(
-        "plugins:\n", "plugins:\n  - markdown-exec:\n      languages: [python]\n"
-    )
-    snippets = "markdown_extensions:\n  - pymdownx.snippets:\n      base_path: [docs/listings]\n"
-    (target / "mkdocs.yml").write_text(config.replace("markdown_extensions:\n", snippets))
-    for path in (target / "docs").glob("*/*.md"):
-        session = f'exec="1" source="above" result="text" session="{path.parent.name}-{path.stem}"'
-        text = path.read_text(encoding="utf-8")
-        text = re.sub(r"\{\{ .+? \}\}", "a value", text)
-        path.write_text(text.replace('exec="1"', session), encoding="utf-8")
-    return target
-
-
-def multiply_chapters(target: Path, times: int) -> Path:
-    """The project with every chapter that runs code there `times` times."""
-    copy_project(target)
-    nav = ""
-    for listing in sorted((target / "docs" / "listings").glob("*.py")):
-        for number in range(1, times):
-            slug = f"{listing.stem}-{number}"
-            code = listing.read_text(encoding="utf-8")
-            start = find_first_section(code)  # other code, so that no copy reuses another's result
-            code = code.replace(start, f"{start}copy = {number}\n", 1)
-            listing.with_name(f"{slug}.py").write_text(code, encoding="utf-8")
-            for table in listing.parent.glob(f"{listing.stem}.*.toml"):
-                shutil.copy(table, table.with_name(f"{slug}{table.name[len(listing.stem) :]}"))
-            module = target / "attention_docs" / f"{listing.stem.replace('-', '_')}.py"
-            if module.is_file():  # whose numbers the page may name
-                shutil.copy(module, module.with_name(f"{slug.replace('-', '_')}.py"))
-            for lang in LANGUAGES:
-                page = target / "docs" / lang / f"{listing.stem}.md"
-                text = page.read_text(encoding="utf-8").replace(f'"{listing.name}:', f'"{slug}.py:')
-                page.with_name(f"{slug}.md").write_text(text, encoding="utf-8")
-            nav += f"  - {slug}.md\n"
-    # Behind the chapters on which they build.
-    replace_text(target / "mkdocs.yml", "\nnot_in_nav:", f"{nav}\nnot_in_nav:")
-    stamp_pages(target)
-    return target
 
 
 def stamp_pages(project: Path) -> None:
@@ -269,14 +208,14 @@ class Server:
             time.sleep(0.01)
         return NEVER
 
-    def measure_edits(self, path: str, pattern: str, new: str, shown: str) -> float:
-        """The median over saves that replace the pattern; `{}` is the number of the edit."""
+    def measure_edits(self, file: Path) -> float:
+        """The median over saves of a page with another first sentence."""
         seconds = []
         for number in range(1, RUNS + 1):
-            file = self.project / path
-            text = re.sub(pattern, new.format(number), file.read_text(encoding="utf-8"), count=1)
+            pattern, new = r"(\{ #scaling \}\n\n)(?:Edit x\d+\. )?", rf"\1Edit x{number}. "
+            text = re.sub(pattern, new, file.read_text(encoding="utf-8"), count=1)
             file.write_text(text, encoding="utf-8")
-            seconds.append(self.wait(shown.format(number), 120))
+            seconds.append(self.wait(f"Edit x{number}.", 120))
             if seconds[-1] == NEVER:
                 return NEVER
         return statistics.median(seconds)
@@ -289,23 +228,13 @@ class Server:
         self.process.wait()
 
 
-SAVES = {
-    "prose": (PAGE, r"(\{ #scaling \}\n\n)(?:Edit x\d+\. )?", r"\1Edit x{}. ", "Edit x{}."),
-    "listing": (LISTING, r'"listing", \d+', '"listing", {}', "listing {}"),
-    "package": (MARK, r"MARK = \d+", "MARK = {}", "mark {}"),
-}
-
-
-def measure_saves(project: Path, names: list[str]) -> dict[str, float]:
-    """Seconds until the server answers, and from each kind of save to the page."""
-    files = [project / SAVES[name][0] for name in names]
-    texts = [file.read_text(encoding="utf-8") for file in files]
+def measure_saves(project: Path) -> dict[str, float]:
+    """Seconds until the server answers, and from a saved sentence to the page."""
+    file = project / PAGE
+    text = file.read_text(encoding="utf-8")
     with Server(project) as server:
-        found = {"up": server.up} | {name: server.measure_edits(*SAVES[name]) for name in names}
-    for file, text in zip(
-        files, texts, strict=True
-    ):  # `measure_build` refuses a page without its twin
-        file.write_text(text, encoding="utf-8")
+        found = {"up": server.up, "prose": server.measure_edits(file)}
+    file.write_text(text, encoding="utf-8")  # `measure_build` refuses a page without its twin
     return found
 
 
@@ -350,30 +279,10 @@ def measure_rows(base: Path) -> Iterator[tuple[str, tuple[str, str]]]:
             f"peak memory, {kind} / no execution",
             (f"{memory[kind] / memory['plain']:.2f}", figures),
         )
-    mine = measure_saves(ours, list(SAVES))
-    theirs = measure_saves(bare, ["prose"])
+    mine, theirs = measure_saves(ours), measure_saves(bare)
     yield "`serve` up / stock without execution", compare_times(mine["up"], theirs["up"])
     prose = compare_times(mine["prose"], theirs["prose"])
     yield "prose edit to page / stock without execution", prose
-    large = multiply_chapters(base / "grown", GROWTH)
-    grown = f"{GROWTH} × the chapters / 1 ×"
-    yield f"cold build, {grown}", build_both_cold(large, ours)
-    yield f"warm build, {grown}", build_both_warm(large, ours)
-    again = measure_saves(large, ["prose"])["prose"]
-    yield f"prose edit to page, {grown}", compare_times(again, mine["prose"])
-    shutil.rmtree(large)
-    # It builds all again after each save; an edit of the package it cannot show at all.
-    executed = measure_saves(use_stock_executor(base / "executed"), [])["up"]
-    for name in ("prose", "listing"):
-        yield (
-            f"{name} edit to page / a build by stock markdown-exec",
-            compare_times(mine[name], executed),
-        )
-
-
-def build_both_warm(large: Path, small: Path) -> tuple[str, str]:
-    a, b = measure_build(large)[0], measure_build(small)[0]
-    return f"{a / b:.2f}", f"{a:.1f} s / {b:.1f} s"
 
 
 def build_both_cold(large: Path, small: Path) -> tuple[str, str]:

@@ -55,7 +55,6 @@ ZH = Language(
         "key 1 and 2": "键 1 和键 2",
         "From inputs to output 1": "从输入到输出 1",
         "simulated": "模拟",
-        "The variance of the scores grows with d_k": "分数的方差随 d_k 增大",
         "the last word": "最后一个词",
         "for verb": "支持动词",
         "for noun": "支持名词",
@@ -149,7 +148,6 @@ def examples() -> dict[str, Figure]:
             band={"simulated": ([3.9, 15, 63, 245, 1010], [4.3, 16.4, 67.6, 259, 1052])},
             xlabel="d_k",
             ylabel="variance",
-            title="The variance of the scores grows with d_k",
             log_x=True,
             log_y=True,
         ),
@@ -1028,14 +1026,14 @@ def test_histogram_counts_and_says_what_it_leaves_out():
         "raw: 4 samples, spread from 0 to 2, the fullest bin from 0 to 1 with a share of 0.5; "
         "1 sample lies outside the axis."
     )
-    counted = histogram({"raw": [2, 1, 0]}, [0, 1, 2, 3], counts=True, xlabel="score")
+    counted = histogram({"raw": [0.5, 0.5, 1.5]}, [0, 1, 2, 3], xlabel="score")
     assert counted.alt(ZH).endswith(
         "“raw”：3 个样本，分布在 0 到 2 之间，最高的一格从 0 到 1，占 0.667。"
     )
 
 
 def test_histogram_bars_are_as_high_as_their_shares():
-    figure = histogram({"": [1, 3, 2]}, [0, 1, 2, 4], counts=True, xlabel="x", roles=["value"])
+    figure = histogram({"": [0, 1, 1, 1, 2, 3]}, [0, 1, 2, 4], xlabel="x", roles=["value"])
     (steps,) = outlines_of(figure, "value", "fill")
     floor = max(y for _, y in steps)
     heights = sorted({round(floor - y, 2) for _, y in steps} - {0.0})
@@ -1198,8 +1196,6 @@ dials([[1, 2]], [[1]], columns=["a", "b"]) → of one shape, got rows of [[2], [
 dials([[1]], [[1]], columns=["a", "b"]) → there must be 1 columns, got 2
 histogram({"a": [1]}, [1, 0], xlabel="x") → 2 and rise, got [1.0, 0.0]
 histogram({"a": [5]}, [0, 1], xlabel="x") → series 'a' must have samples between 0.0 and 1.0, got 0
-histogram({"a": [5]}, [0, 1, 2], counts=True, xlabel="x") →
-    series 'a' must have 2 values, one for each of the bins, got 1
 """  # a call, and what is said of it
 
 

@@ -50,7 +50,6 @@ class BarChart(DrawnFigure):
     series: list[Series]
     ylabel: Wording
     xlabel: Wording
-    title: Wording
     ends: tuple[float, float] | None
 
     def draw(self, lang: Language) -> Drawing:
@@ -61,7 +60,7 @@ class BarChart(DrawnFigure):
         lines = [wrap_label(label, LABELS) for label in labels]
         deep = max(len(self.series) * BAR, *(LINE * len(one) for one in lines))
         deep += APART if len(labels) <= MANY else APART // 2
-        head = Head(lang, self.title, [one.label for one in self.series], self.xlabel)
+        head = Head(lang, [one.label for one in self.series], self.xlabel)
         bottom = head.height + deep * len(labels)
         left = 18 + min(measure_widest(labels), LABELS)
         room = 10 + measure_widest(value_text for one in self.series for value_text in one.texts)
@@ -98,7 +97,7 @@ class BarChart(DrawnFigure):
         """Every bar."""
         groups = lang.translate_label(self.xlabel)
         sentences = [
-            describe_kind(lang, "bar_charts", self.title),
+            describe_kind(lang, "bar_charts"),
             lang.format_phrase("bar_charts", "bars", name=lang.translate_label(self.ylabel)),
             groups and lang.format_phrase("bar_charts", "groups", name=groups),
         ]
@@ -136,7 +135,6 @@ def bar_chart(
     *,
     ylabel: str,
     xlabel: str | None = None,
-    title: str | None = None,
     roles: Sequence[str] | None = None,
     scale: tuple[float, float] | None = None,
     spec: str = ".3g",
@@ -149,7 +147,6 @@ def bar_chart(
             series with the label "" has no legend.
         ylabel: what the values are.
         xlabel: what the groups are. (The bars lie, so that long labels and every value have room.)
-        title: stands above.
         roles: a role for every series, for their colours; without it, colours of no role.
         scale: the least and the greatest value that bars have room for, so that charts can be
             compared; without it, those of this chart.
@@ -174,6 +171,5 @@ def bar_chart(
         all_series,
         check_label(ylabel),
         check_label(xlabel),
-        check_label(title),
         scale,
     )

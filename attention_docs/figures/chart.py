@@ -1,4 +1,4 @@
-"""Common parts of charts: series, title, legend and axes, drawn and described."""
+"""Common parts of charts: series, legend and axes, drawn and described."""
 
 from __future__ import annotations
 
@@ -70,15 +70,12 @@ def check_series(
 
 
 class Head:
-    """Title, legend and the name of the vertical axis, from the top; the axes start at `height`."""
+    """Legend and the name of the vertical axis, from the top; the axes start at `height`."""
 
-    def __init__(
-        self, lang: Language, title: Wording, legend: Sequence[Wording], axis: Wording
-    ) -> None:
-        self.title = wrap_label(lang.translate_label(title), WIDTH - 20)
+    def __init__(self, lang: Language, legend: Sequence[Wording], axis: Wording) -> None:
         self.legend = [label for one in legend if (label := lang.translate_label(one))]
         self.axis = wrap_label(lang.translate_label(axis), WIDTH - 20)
-        y = 10.0 + 21 * len(self.title)
+        y = 10.0
         self.samples: list[tuple[float, float]] = []  # where each sample of the legend starts
         x = 10.0
         for label in self.legend:
@@ -87,14 +84,13 @@ class Head:
                 x, y = 10.0, y + 21
             self.samples.append((x, y + 10))
             x += wide
-        y += 21 * bool(self.legend) + 6 * bool(self.legend or self.title)
+        y += 27 * bool(self.legend)
         self.axis_top = y
         self.height = y + 19 * len(self.axis) + 10
 
     def draw(self) -> str:
         """Its text."""
-        lines = [text(10, 25 + 21 * i, line, bold=True) for i, line in enumerate(self.title)]
-        lines += [
+        lines = [
             text(x + SAMPLE + 6, y + 5, label)
             for (x, y), label in zip(self.samples, self.legend, strict=True)
         ]
@@ -136,13 +132,9 @@ def draw_ticks(
     return path(ticks, stroke=INK, stroke_width=1), "".join(texts)
 
 
-def describe_kind(lang: Language, table: str, title: Wording) -> str:
-    """What kind of chart it is, and its title."""
-    title_text = lang.translate_label(title)
-    kind = lang.format_phrase(table, "kind")
-    return lang.format_phrase(
-        "chart", "titled" if title_text else "untitled", kind=kind, title=title_text
-    )
+def describe_kind(lang: Language, table: str) -> str:
+    """What kind of chart it is."""
+    return lang.format_phrase("chart", "kind", kind=lang.format_phrase(table, "kind"))
 
 
 def describe_axis(

@@ -18,7 +18,6 @@ from attention_docs.figures.figure import (
 from attention_docs.figures.numbers import as_lists
 from attention_docs.figures.svg import (
     INK,
-    check_role,
     css_colour,
     group,
     measure_text,
@@ -41,7 +40,6 @@ class Dials(DrawnFigure):
     rows: tuple[Wording, ...]
     columns: tuple[Wording, ...]
     below: tuple[Wording, ...]
-    role: str
 
     def draw(self, lang: Language) -> Drawing:
         """The names of the columns, the dials of each row, what stands below."""
@@ -67,7 +65,7 @@ class Dials(DrawnFigure):
 
     def _draw_dial(self, x: float, y: float, start: float, end: float) -> str:
         """The face, the part turned through, the hand at the start and the hand at the end."""
-        tint = css_colour(f"role-{self.role}")
+        tint = css_colour("role-input")
         face = path(_outline_ring(x, y, RADIUS), fill="none", stroke=INK, stroke_opacity=0.35)
         turned = path(
             _outline_sector(x, y, start, end), fill=tint, fill_opacity=0.18, stroke="none"
@@ -139,7 +137,6 @@ def dials(
     columns: Sequence[str],
     rows: Sequence[str] | None = None,
     below: Sequence[str] | None = None,
-    role: str = "input",
 ) -> Figure:
     """Clock faces in rows: a dashed hand where it starts, a strong one where it ends.
 
@@ -150,10 +147,9 @@ def dials(
         columns: a label for every column.
         rows: a label for every row.
         below: a line below every column.
-        role: whose colour the hands get, one of `colours.ROLES`.
 
     Raises:
-        ValueError: two shapes, a wrong number of labels, an unknown role.
+        ValueError: two shapes, a wrong number of labels.
 
     Examples:
         >>> dials([[0.0]], [[3.141592653589793]], columns=["hand"])
@@ -176,5 +172,4 @@ def dials(
         check_labels(rows),
         check_labels(columns),
         check_labels(below),
-        check_role(role),
     )

@@ -38,6 +38,7 @@ from attention_docs.figures.svg import COLUMN, css_colour, measure_widest, outli
 
 PANEL, ABOVE = 92, 28  # height of a panel; of its name above it
 DEEP = PANEL + ABOVE + 6
+SPEC = ".3g"  # of the numbers in the alternative text
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,6 @@ class Histogram(DrawnFigure):
     ends: tuple[str, str, str]  # lowest and highest edge, highest bar
     panels: list[Panel]
     names: tuple[Wording, Wording]  # of the axes: across, up
-    title: Wording
     same_scale: bool
 
     def draw(self, lang: Language) -> Drawing:
@@ -69,7 +69,7 @@ class Histogram(DrawnFigure):
             tops = [max(tops)] * len(tops)
         up = [choose_ticks(0, top, count=3) for top in tops]
         left = 18 + measure_widest(format_chart_value(tick, "g") for one in up for tick in one)
-        head = Head(lang, self.title, [], self.names[1])
+        head = Head(lang, [], self.names[1])
         x = Scale(self.edges[0], self.edges[-1], left, WIDTH - EDGE)
         body: list[str] = []
         bottom = head.height
@@ -96,7 +96,7 @@ class Histogram(DrawnFigure):
         """The axes, then for every panel its number of samples, its fullest bin and its ends."""
         low, high, most = self.ends
         sentences = [
-            describe_kind(lang, "histograms", self.title),
+            describe_kind(lang, "histograms"),
             describe_axis(lang, "across", self.names[0], low, high),
             describe_axis(lang, "up", self.names[1], "0", most),
         ]
@@ -127,12 +127,8 @@ def histogram(
     edges: Any,
     *,
     xlabel: str,
-    ylabel: str | None = None,
-    title: str | None = None,
     roles: Sequence[str] | None = None,
-    counts: bool = False,
     same_scale: bool = False,
-    spec: str = ".3g",
 ) -> Figure:
     """How samples spread over bins: a panel for every series, over one horizontal axis.
 
@@ -140,15 +136,11 @@ def histogram(
         samples: label to samples; or pairs of a label and its samples.
         edges: of the bins, rising; a bin has its lower edge and the last one both.
         xlabel: what a sample is.
-        ylabel: what the height of a bar is; without it, "share of the samples".
-        title: stands above.
         roles: a role for every series, for their colours; without it, colours of no role.
-        counts: the samples are counted already: one number for each bin.
         same_scale: every panel reaches as high as the highest.
-        spec: the format of the numbers in the alternative text.
 
     Raises:
-        ValueError: edges that do not rise, a wrong number of counts, no sample inside the edges.
+        ValueError: edges that do not rise, no sample inside the edges.
 
     Examples:
         >>> histogram(  # doctest: +NORMALIZE_WHITESPACE
@@ -161,32 +153,31 @@ def histogram(
     ends = check_finite("edges", edges)
     if len(ends) < 2 or any(b <= a for a, b in pairwise(ends)):
         raise ValueError(f"edges must be at least 2 and rise, got {ends}")
-    series = check_series(samples, len(ends) - 1 if counts else None, roles, None, "the bins")
-    panels = [_make_panel(one, ends, counts, spec) for one in series]
+    series = check_series(samples, None, roles, None, "")
+    panels = [_make_panel(one, ends) for one in series]
     highest = max(max(panel.shares) for panel in panels)
     return Histogram(
         ends,
         (
-            format_chart_value(ends[0], spec),
-            format_chart_value(ends[-1], spec),
-            format_chart_value(highest, spec),
+            format_chart_value(ends[0], SPEC),
+            format_chart_value(ends[-1], SPEC),
+            format_chart_value(highest, SPEC),
         ),
         panels,
-        (check_label(xlabel), check_label(ylabel or make_phrase("histograms", "share"))),
-        check_label(title),
+        (check_label(xlabel), make_phrase("histograms", "share")),
         same_scale,
     )
 
 
-def _make_panel(series: Series, edges: list[float], counts: bool, spec: str) -> Panel:
+def _make_panel(series: Series, edges: list[float]) -> Panel:
     """The share of each bin, or ValueError where no sample is in any."""
-    tally = series.values if counts else np.histogram(series.values, edges)[0].tolist()
-    if sum(tally) <= 0 or min(tally) < 0:
+    tally = np.histogram(series.values, edges)[0].tolist()
+    if not sum(tally):
         raise ValueError(
             f"series {get_english(series.label)!r} must have samples between {edges[0]} and "
             f"{edges[-1]}, got {sum(tally)}"
         )
-    total = sum(tally) if counts else len(series.values)
+    total = len(series.values)
     shares = [n / total for n in tally]
     best = shares.index(max(shares))
     filled = [i for i, share in enumerate(shares) if share > 0]
@@ -197,7 +188,5 @@ def _make_panel(series: Series, edges: list[float], counts: bool, spec: str) -> 
         "high": edges[best + 1],
         "most": max(shares),
     }
-    texts: dict[str, Any] = {name: format_chart_value(value, spec) for name, value in facts.items()}
-    return Panel(
-        series.label, series.colour, shares, texts | {"n": int(total)}, int(total - sum(tally))
-    )
+    texts: dict[str, Any] = {name: format_chart_value(value, SPEC) for name, value in facts.items()}
+    return Panel(series.label, series.colour, shares, texts | {"n": total}, total - sum(tally))

@@ -180,7 +180,6 @@ class LineChart(DrawnFigure):
     lines: list[Line]
     band_name: Wording
     names: tuple[Wording, Wording]  # of the axes: across, up
-    title: Wording
     logs: tuple[bool, bool]
     mark: float | None
 
@@ -190,7 +189,7 @@ class LineChart(DrawnFigure):
         up = choose_ticks(low, high, self.logs[1])
         labels = [format_chart_value(tick, "g") for tick in up]
         left = 18 + measure_widest(labels)
-        head = Head(lang, self.title, [self.band_name], self.names[1])
+        head = Head(lang, [self.band_name], self.names[1])
         ends = self._place_names(
             lang, Scale(low, high, head.height + PLOT, head.height, self.logs[1])
         )
@@ -199,7 +198,7 @@ class LineChart(DrawnFigure):
             right = WIDTH - NAME - 4 - measure_widest(one for rows, _ in ends for one in rows)
         else:
             legend = [*(line.series.label for line in self.lines), self.band_name]
-            head = Head(lang, self.title, legend, self.names[1])
+            head = Head(lang, legend, self.names[1])
         # The same ticks in all languages, however wide the names are.
         narrowest = WIDTH - NAME - 4 - NAMES if len(self.lines) > 1 else right
         shrink = (narrowest - left) / (right - left)
@@ -284,7 +283,7 @@ class LineChart(DrawnFigure):
             for end in zip(line.series.values, line.series.texts, strict=True)
         ]
         sentences = [
-            describe_kind(lang, "line_charts", self.title),
+            describe_kind(lang, "line_charts"),
             describe_axis(lang, "across", xlabel, self.x_texts[0], self.x_texts[-1], self.logs[0]),
             describe_axis(lang, "up", ylabel, min(extremes)[1], max(extremes)[1], self.logs[1]),
             *(line.tell(lang, xlabel, self.x_texts) for line in self.lines),
@@ -309,7 +308,6 @@ def line_chart(
     *,
     xlabel: str,
     ylabel: str,
-    title: str | None = None,
     band: Mapping[str, tuple[Any, Any]] | None = None,
     band_name: str | None = None,
     dots: Collection[str] = (),
@@ -326,7 +324,6 @@ def line_chart(
         series: label to values, one for each x; or pairs of a label and its values.
         xlabel: what x is.
         ylabel: what the values are.
-        title: stands above.
         band: the (English) label of a series to the low and the high end of its band.
         band_name: what the band is, for the legend.
         dots: the (English) labels of series that are points, without a line through them.
@@ -373,7 +370,6 @@ def line_chart(
         lines,
         check_label(band_name or make_phrase("line_charts", "range")) if band else None,
         (check_label(xlabel), check_label(ylabel)),
-        check_label(title),
         (log_x, log_y),
         mark,
     )

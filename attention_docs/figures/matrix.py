@@ -52,7 +52,6 @@ class Matrix:
     rows: tuple[Wording, ...]
     columns: tuple[Wording, ...]
     scale: tuple[float, float]  # the values of the lightest and of the strongest shade
-    done: int  # the first rows; those after them stay blank
     fixed: bool = False  # the scale was asked for
     forbidden: frozenset[tuple[int, int]] = frozenset()  # hatched, and without a number
 
@@ -81,7 +80,7 @@ class Matrix:
     def find_shade(self, i: int, j: int) -> float:
         """From −1 to 1 in steps of 1/20, with the sign of the number; 0 where it is not finite."""
         value, (low, high) = self.values[i][j], self.scale
-        if i >= self.done or not isfinite(value) or (i, j) in self.forbidden:
+        if not isfinite(value) or (i, j) in self.forbidden:
             return 0
         if self.signed:
             share = float(value) / max(-low, high)
@@ -113,7 +112,6 @@ def check_matrix(
     columns: Sequence[Wording] | None = None,
     scale: tuple[float, float] | None = None,
     numbers: bool = True,
-    done: int | None = None,
     allowed: Any = None,
 ) -> Matrix:
     """A matrix, or a vector as one row, with its numbers as text; or ValueError."""
@@ -148,7 +146,6 @@ def check_matrix(
         check_labels(rows),
         check_labels(columns),
         scale or _choose_scale(role, min([0.0, *finite]), max([0.0, *finite]), numbers),
-        len(values) if done is None else done,
         scale is not None,
         forbidden,
     )
@@ -230,7 +227,7 @@ class Box:
         (wide, _), (w, h) = self.grid, self.cell
         numbers = "".join(
             write(left + (j + 0.5) * w, top + (i + 0.5) * h + 5.3, one)
-            for i, row in enumerate(self.matrix.texts[: self.matrix.done])
+            for i, row in enumerate(self.matrix.texts)
             for j, one in enumerate(row)
         )
         columns = "".join(
@@ -320,7 +317,7 @@ class Box:
     def describe(self) -> str:
         """Every number, row by row."""
         lang, no = self.lang, self.lang.format_phrase("matrix", "forbidden")
-        texts = [[one or no for one in row] for row in self.matrix.texts[: self.matrix.done]]
+        texts = [[one or no for one in row] for row in self.matrix.texts]
         if len(texts) == 1 and not self.rows and not self.columns:
             return self._name_matrix("vector", numbers=lang.join_texts("list", texts[0]))
         sentences = [self.describe_size()]
@@ -344,8 +341,8 @@ class Box:
 
     def describe_size(self) -> str:
         """Name and size."""
-        m = self.matrix.get_size[1]
-        rows = self.lang.format_phrase("matrix", "rows", n=self.matrix.done)
+        n, m = self.matrix.get_size
+        rows = self.lang.format_phrase("matrix", "rows", n=n)
         return self._name_matrix(
             "matrix", rows=rows, columns=self.lang.format_phrase("matrix", "of_columns", n=m)
         )

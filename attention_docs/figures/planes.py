@@ -30,6 +30,7 @@ from attention_docs.figures.svg import (
 SIDE, MARGIN = 300.0, 8.0  # of the square; around it
 STEPS = 40  # points of a line from which names keep away
 HEAD = 10.0  # length of the tip of an arrow
+SPEC = ".2f"  # of the numbers in the alternative text
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,6 @@ def plane(
     *,
     reach: float,
     onto: int | None = None,
-    spec: str = ".2f",
 ) -> Figure:
     """Vectors with two components as arrows from the origin.
 
@@ -180,15 +180,17 @@ def plane(
         reach: where the axes end, in each direction.
         onto: which arrow the others are projected on, from 0: the line through it is drawn, and
             from every other tip the perpendicular to that line.
-        spec: the format of the numbers in the alternative text.
 
     Raises:
         ValueError: no arrow, a vector that has not two components or leaves the square, an
             unknown role, a projection on no arrow or on one of length 0.
 
     Examples:
-        >>> plane([("q", "query", [2, 0]), ("k", "key", [1, -1])], reach=3, onto=0, spec="d")
-        Arrows from the origin: q to (2, 0); k to (1, −1). On the line through q: k at 1.
+        >>> plane(  # doctest: +NORMALIZE_WHITESPACE
+        ...     [("q", "query", [2, 0]), ("k", "key", [1, -1])], reach=3, onto=0
+        ... )
+        Arrows from the origin: q to (2.00, 0.00); k to (1.00, −1.00). On the line through q: k at
+        1.00.
     """
     checked = []
     for label, role, vector in arrows:
@@ -198,7 +200,7 @@ def plane(
         if max(map(abs, numbers)) > reach:
             raise ValueError(f"an arrow must end within {reach} of 0, got {numbers}")
         x, y = numbers
-        texts = (format_value(x, spec), format_value(y, spec))
+        texts = (format_value(x, SPEC), format_value(y, SPEC))
         checked.append(Arrow(check_label(label), check_role(role), x, y, texts))
     if not checked:
         raise ValueError("plane must have an arrow, got none")
@@ -209,7 +211,7 @@ def plane(
     one = checked[onto]
     long = hypot(one.x, one.y)
     others = checked[:onto] + checked[onto + 1 :]
-    shadows = [format_value((other.x * one.x + other.y * one.y) / long, spec) for other in others]
+    shadows = [format_value((other.x * one.x + other.y * one.y) / long, SPEC) for other in others]
     return Plane(checked, reach, onto, shadows)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from attention_docs.figures.figure import Figure, FrameText, Language, check_label, check_labels
+from attention_docs.figures.figure import Figure, FrameText, Language, check_labels
 from attention_docs.figures.numbers import as_lists, check_finite
 from attention_docs.figures.svg import css_colour
 from attention_docs.figures.ties import BOX, GAP, MARGIN, ROWS, Sentence, Tie
@@ -116,7 +116,6 @@ def ribbons(
     values: Any = None,
     outputs: Any = None,
     names: Sequence[str] = (),
-    asks: str | None = None,
     first: int = 0,
     spec: str = ".2f",
 ) -> Figure:
@@ -130,7 +129,6 @@ def ribbons(
         values: (n, c), what each word says: 1 for the component that it speaks for.
         outputs: (n, c), weights times values, not negative.
         names: of the c components.
-        asks: the question of a word, in its first stage.
         first: the word that asks at first.
         spec: the format of scores, weights and outputs.
 
@@ -156,7 +154,7 @@ def ribbons(
     if not 0 <= first < count:
         raise ValueError(f"first must be one of {count} words, got {first}")
     said, sums = _check_sums(shares, values, outputs, len(names))
-    sentence = Sentence(checked, said, check_labels(names), check_label(asks), spec)
+    sentence = Sentence(checked, said, check_labels(names), spec)
     ties = [
         Tie(sentence, i, before[i] if before else [], shares[i], sums[i] if sums else [])
         for i in range(count)

@@ -34,11 +34,9 @@ class Part:
     sentence: Wording = None
 
     def describe(self, lang: Language) -> str:
-        """The numbers of a matrix, or the sentence; nothing of a matrix that is still to come."""
+        """The numbers of a matrix, or the sentence."""
         if not isinstance(self.what, Matrix):
             return lang.translate_label(self.sentence)
-        if not self.what.done:
-            return ""
         box = Box(self.what, lang)
         return lang.join_texts(
             "paragraph", [box.describe(), box.describe_outlined(self.marked, labels=False)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil, floor, log10
 
+ROOM = 0.04  # of an axis, beyond the outermost values
 STEPS = [Decimal(step) for step in ("1", "2", "2.5", "5", "10")]
 
 
@@ -62,13 +63,13 @@ def choose_ticks(low: float, high: float, log: bool = False, count: int = 5) -> 
     return [float(n * step) for n in range(first, last + 1)]
 
 
-def widen_range(values: Sequence[float], log: bool, share: float = 0.04) -> tuple[float, float]:
+def widen_range(values: Sequence[float], log: bool) -> tuple[float, float]:
     """The ends of an axis, a little apart from the outermost values."""
     low, high = min(values), max(values)
     if log:
-        room = (high / low) ** share if high > low else 2.0
+        room = (high / low) ** ROOM if high > low else 2.0
         return low / room, high * room
-    room = (high - low) * share or abs(high) * 0.1 or 1.0
+    room = (high - low) * ROOM or abs(high) * 0.1 or 1.0
     return low - room, high + room
 
 

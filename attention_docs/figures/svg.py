@@ -193,12 +193,12 @@ def measure_widest(labels: Iterable[str], size: float = TEXT) -> float:
     return max((measure_text(label, size) for label in labels), default=0.0)
 
 
-def wrap_label(label: str, width: float, size: float = TEXT) -> list[str]:
+def wrap_label(label: str, width: float) -> list[str]:
     """A label in lines: broken at spaces, and between Chinese characters."""
     lines = [""]
     for i, character in enumerate(label):
         lines[-1] += character
-        if measure_text(lines[-1], size) > width and i + 1 < len(label):
+        if measure_text(lines[-1]) > width and i + 1 < len(label):
             line = lines[-1]
             cut = line.rfind(" ") + 1 or (len(line) if ord(line[-1]) >= 0x2E80 else 0)
             if cut:

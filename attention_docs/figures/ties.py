@@ -36,7 +36,6 @@ class Sentence:
     words: tuple[Wording, ...]
     values: list[list[float]]
     names: tuple[Wording, ...]
-    asks: Wording
     spec: str
 
     def name_word(self, lang: Language, i: int) -> str:
@@ -85,7 +84,6 @@ class Tie(DrawnFigure):
             said and group(said, fill=css_colour("role-value")),
             self._draw_ribbons(middles, pitch - GAP),
             self._draw_boxes(middles, pitch - GAP, labels),
-            self._draw_question(lang, middles, width),
             self._draw_output(lang, width, ROWS + BELOW),
         ]
         height = ROWS + (BELOW + BAR * len(self.output) if self.output else 2)  # of the boxes
@@ -146,15 +144,6 @@ class Tie(DrawnFigure):
                 word = text(x, y + BOX / 2 + 7.5, label, "middle", LARGE, bold=row == 0 or on)
                 body += word if row == 0 or on else group(word, fill=css_colour("role-neutral"))
         return body
-
-    def _draw_question(self, lang: Language, middles: list[float], width: float) -> str:
-        """What the word asks, which stands there before the answers."""
-        label = lang.translate_label(self.sentence.asks)
-        half = measure_text(label) / 2
-        x = min(max(middles[self.asking], half + 4), width - half - 4)
-        asked = text(x, TOP + BOX + FALL - 18, label, "middle")
-        red = css_colour("role-query")
-        return asked and group(asked, fill=red, opacity="0", **{"class": "asked"})
 
     def _draw_output(self, lang: Language, width: float, top: float) -> str:
         """A bar for each component of the output."""

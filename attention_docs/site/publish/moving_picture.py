@@ -24,14 +24,12 @@ INK = "var(--figure-ink)"
 # When a part comes and goes, in hundredths of the whole; the second word is half of it behind.
 PARTS = {
     "word": (0, 2, 48, 50),
-    "asked": (2, 4, 11, 13),
     "scored": (11, 13, 22, 24),
     "weighted": (22, 25, 99, 100),
     "summed": (31, 34, 99, 100),
 }
 RULES = f"""
 .word {{ animation: word {SECONDS}s infinite }}
-.asked {{ animation: asked {SECONDS}s infinite }}
 .scored {{ animation: scored {SECONDS}s infinite }}
 .weighted {{ animation: weighted {SECONDS}s infinite }}
 .summed {{ animation: summed {SECONDS}s infinite }}

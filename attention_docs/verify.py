@@ -534,7 +534,7 @@ def run_job(job: Job) -> list[Outcome]:
     return found
 
 
-def run_pages(document: Document, read: Read, workers: int | None = None) -> dict[str, Any]:
+def run_pages(document: Document, read: Read) -> dict[str, Any]:
     """What the blocks of each page give here, or in one word why the page cannot be run.
 
     Each page has a fresh process of its own, as in the build.
@@ -550,7 +550,7 @@ def run_pages(document: Document, read: Read, workers: int | None = None) -> dic
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # as in the build: sums have one order
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     context = multiprocessing.get_context("spawn")
-    most = min(len(jobs), workers or os.cpu_count() or 1) or 1
+    most = min(len(jobs), os.cpu_count() or 1) or 1
 
     def run_alone(one: Job) -> list[Outcome]:
         # A pool for each: one pool of processes for one task each can wait for ever (CPython 3.11).

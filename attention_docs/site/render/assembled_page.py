@@ -89,11 +89,9 @@ class AssembledPage:
     opening: str = ""
     machine: Sequence[str] = ()
 
-    def render_markdown(
-        self, shown: Callable[[int], str] = lambda number: f"{OPEN}{number}{CLOSE}"
-    ) -> str:
+    def render_markdown(self) -> str:
         """The page's Markdown with marks for values and with the parts that it asks for."""
-        lines = self.fill_values(shown)
+        lines = self.fill_values(lambda number: f"{OPEN}{number}{CLOSE}")
         for piece in self.page.pieces:
             if isinstance(piece, Request):
                 lines[piece.line - 1] = self.requested_parts.get(piece.line, lines[piece.line - 1])

@@ -403,12 +403,6 @@ def test_the_third_language_comes_from_the_same_run(hant: FixtureProject) -> Non
     assert "掩罩的份額" in hant.read_html("zh-hant/weights")
 
 
-def find_faults(project: FixtureProject) -> str:
-    build = Build(project.root, print)
-    build.read()
-    return "\n".join(map(str, build.failures))
-
-
 def test_a_stale_page_is_not_asked_about_rows(hant: FixtureProject) -> None:
     for lang, text in (("en", "A row on the last line."), ("zh", "最后一行。")):
         path = f"docs/{lang}/weights.md"
@@ -420,7 +414,7 @@ def test_a_stale_page_is_not_asked_about_rows(hant: FixtureProject) -> None:
 
 
 def test_what_has_no_answer_is_reported_with_file_and_line(hant: FixtureProject) -> None:
-    assert find_faults(hant) == ""
+    assert hant.find_faults() == []
     hant.edit("docs/zh/weights.md", "之后，", "之后，干燥，")
     hant.edit("docs/listings/weights.zh.toml", "一行的", "我行我素的一行的")
     hant.edit("attention_docs/locales/zh.toml", 'hint = "提示"', 'hint = "曲子"')
@@ -428,7 +422,7 @@ def test_what_has_no_answer_is_reported_with_file_and_line(hant: FixtureProject)
     row = "| 池化 | pooling | – | – | 取值。 |\n"
     hant.write("docs/zh/glossary.md", f"---\ndefines: terms\n---\n# t {{ #t }}\n\n{head}{row}")
     read_locale.cache_clear()
-    report = find_faults(hant)
+    report = "\n".join(hant.find_faults())
     assert "docs/zh/weights.md:23: “干” in" in report
     assert "docs/listings/weights.zh.toml:2: “行” in “我行我素" in report
     assert "docs/zh/glossary.md:8: “池化”: what is it called? Add a line to docs/zh-hant" in report

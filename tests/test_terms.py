@@ -9,7 +9,6 @@ from bs4 import BeautifulSoup
 from markdown import Markdown
 
 from attention_docs.locales import read_locale
-from attention_docs.site.build import Build
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Piece
 from attention_docs.site.read.reader import classify_lines, read_page
@@ -190,18 +189,14 @@ def test_a_term_that_one_language_lacks_is_a_fault(row: str, missing: str, proje
     project.write("docs/en/glossary.md", EN)
     project.write("docs/zh/glossary.md", ZH)
     project.stamp()
-    assert not messages(project)
+    assert not project.find_faults()
     lines = [line for line in project.read("docs/zh/glossary.md").split("\n") if row not in line]
     project.write("docs/zh/glossary.md", "\n".join(lines))
-    assert messages(project) == [f"docs/zh/glossary.md:1: rows: missing {missing} (as in docs/en)"]
+    assert project.find_faults() == [
+        f"docs/zh/glossary.md:1: rows: missing {missing} (as in docs/en)"
+    ]
     project.write("docs/zh/glossary.md", ZH + "| 值 | value | 相加 |\n")
-    assert messages(project)[-1] == "docs/zh/glossary.md:1: rows: too many “值” (as in docs/en)"
-
-
-def messages(project: Any) -> list[str]:
-    build = Build(project.root, print)
-    build.read()
-    return [str(failure) for failure in build.failures]
+    assert project.find_faults()[-1] == "docs/zh/glossary.md:1: rows: too many “值” (as in docs/en)"
 
 
 # --- the card of a term, in a browser

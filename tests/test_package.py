@@ -62,10 +62,6 @@ def test_shapes_in_signatures_hold_for_every_example() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_the_type_checker_sees_the_package_as_typed() -> None:
-    assert (ROOT / "attention_docs" / "py.typed").is_file()
-
-
 # The engine: each layer imports only those before it. What stands in one line does not meet.
 LAYERS = (
     {"addresses", "proof_steps", "store", "target"},

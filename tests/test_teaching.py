@@ -133,14 +133,6 @@ def test_each_belief_has_a_question_and_something_that_refutes_it(lang: str, sit
     assert used <= {one["id"] for one in beliefs}
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_about_says_it_in_three_lines_and_a_link(lang: str) -> None:
-    source = (ROOT / "docs" / lang / "about.md").read_text("utf-8")
-    part = source.split("{ #teachers }\n")[1].split("\n## ")[0].strip()
-    assert len(part.split("\n")) == 3
-    assert "(teaching.md)" in part
-
-
 # --- citations
 
 

@@ -11,7 +11,8 @@ import statistics
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from tests import engines  # noqa: E402
 from tests.conftest import BROWSER, Handler, mkdocs_build  # noqa: E402
 
 RUNS = int(os.environ.get("RUNS", "3"))
@@ -160,6 +162,140 @@ def measure_sentences(base: str) -> Iterator[tuple[str, str]]:
     yield "own sentence: a later one to its maps", f"{statistics.median(later):.0f} ms"
 
 
+# Speaks with the model as a panel does: a script of the page, which all three engines run.
+STEPS = """
+const { getModel } = await import("/assets/live/model.js");
+const page = await (await fetch("/next-word/")).text(); // on another one no panel asks it too
+const there = new DOMParser().parseFromString(page, "text/html").getElementById("__words");
+const model = getModel(JSON.parse(there.textContent).next);
+const ready = new Promise((resolve, reject) => model.addEventListener("state", () => {
+  if (model.state === "ready") resolve();
+  if (model.state === "idle") reject(new Error(model.reason + model.detail));
+}));
+let memory = 0;
+const ask = async (request) => {
+  const answer = await model.ask("bench", request);
+  memory = answer.memory / 1e6;
+  return answer.seconds;
+};
+const text = "The old man walked down to the harbour and looked at"; // 11 tokens and the mark
+const read = () => ask({ do: "read", text });
+const more = async (count, cached) => {
+  const took = [];
+  for (let n = 0; n < count; n += 1) took.push(await ask({ do: "append", id: 260, cached }));
+  return took;
+};
+const steps = {
+  first: async () => {
+    model.load();
+    await ready;
+    await read();
+    return (performance.now() - model.loaded) / 1000;
+  },
+  short: read,
+  cached: async () => (await more(20, true)).sort((a, b) => a - b)[10],
+  wait: async () => {
+    let [longest, last] = [0, performance.now()];
+    const timer = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last - 10);
+      last = performance.now();
+    }, 10);
+    await more(20, true);
+    clearInterval(timer);
+    return longest / 1000;
+  },
+  again: read,
+  whole: async () => (await more(1, false))[0],
+  later: async () => (await more(19, true), await more(1, false))[0],
+  long: () => ask({ do: "read", text: " word".repeat(99) }),
+  memory: () => memory,
+};
+"""
+ROWS = {
+    "first": "all loaded to the first bars of 12 tokens",
+    "short": "a prompt of 12 tokens",
+    "cached": "a token with the cache",
+    "wait": "longest wait of the page while it writes",
+    "whole": "a token without the cache, after 12",
+    "later": "a token without the cache, after 32",
+    "long": "a prompt of 100 tokens",
+    "memory": "memory of Python",
+}
+COUNTS = {"cached": 20}
+"""How many tokens a step writes whose time is that of one."""
+
+
+def measure_writer(base: str) -> Iterator[tuple[str, str]]:
+    """The rows of the model that writes: in Chromium medians, in the two others once each."""
+    from playwright.sync_api import sync_playwright
+
+    runs = []
+    with sync_playwright() as driver:
+        for _ in range(RUNS):
+            browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+            tab = browser.new_context(service_workers="block").new_page()
+            tab.set_default_timeout(600_000)
+            tab.goto(base + "/numbers/")
+            tab.evaluate(f"async () => {{ {STEPS} window.steps = steps; }}")
+            runs.append(_take_steps(lambda name: tab.evaluate(f"steps.{name}()")))  # noqa: B023
+            browser.close()
+    yield from _describe_runs("Chromium", runs)
+    for name, launch, missing in (
+        ("Firefox", engines.launch_firefox, engines.find_missing_firefox()),
+        ("WebKit", engines.launch_webkit, engines.find_missing_webkit()),
+    ):
+        if missing:
+            yield f"model that writes, {name}", missing
+            continue
+        with tempfile.TemporaryDirectory() as folder, launch(Path(folder)) as browser:
+            browser.set_script_timeout(600)
+            browser.get(base + "/numbers/")
+
+            def take(script: str, browser: Any = browser) -> Any:
+                called = "const done = arguments[0]; (async () => {%s})().then(done, done)"
+                return browser.execute_async_script(called % script)
+
+            take(f"{STEPS} window.steps = steps;")
+            yield from _describe_runs(
+                name, [_take_steps(lambda one: take(f"return steps.{one}()"))]
+            )
+
+
+def _take_steps(take: Callable[[str], Any]) -> dict[str, tuple[float, float]]:
+    """For each step what it gives, and the processor's seconds of it."""
+    found = {}
+    for name in ("first", "short", "cached", "wait", "again", "whole", "later", "long", "memory"):
+        since = _cpu_seconds()
+        value = take(name)
+        found[name] = value, (_cpu_seconds() - since) / COUNTS.get(name, 1)
+    return found
+
+
+def _describe_runs(
+    engine: str, runs: list[dict[str, tuple[float, float]]]
+) -> Iterator[tuple[str, str]]:
+    for name, what in ROWS.items():
+        value, used = (statistics.median(run[name][n] for run in runs) for n in (0, 1))
+        text = f"{value:.0f} MB" if name == "memory" else f"{value:.3f} s"
+        if name not in ("memory", "wait", "later"):
+            text += f", {used:.2f} s of the processor"
+        yield f"model that writes, {engine}: {what}", text
+
+
+def _cpu_seconds() -> float:
+    """What this process and all below it have used: less than the clock, it shows other work."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    used: dict[int, tuple[int, float]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = path.read_text(encoding="utf-8").rpartition(")")[2].split()
+            used[int(path.parent.name)] = int(fields[1]), sum(map(int, fields[11:15])) / ticks
+    ours = {os.getpid()}
+    while more := {pid for pid, (parent, _) in used.items() if parent in ours} - ours:
+        ours |= more
+    return sum(seconds for pid, (_, seconds) in used.items() if pid in ours)
+
+
 SECONDS = """
 import json
 from time import perf_counter
@@ -219,7 +355,7 @@ def main(site: Path) -> None:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print("\n| live pages | median |\n|---|---|", flush=True)
         address = f"http://127.0.0.1:{server.server_port}"
-        for measure in (measure_page, measure_sentences, measure_blocks):
+        for measure in (measure_page, measure_sentences, measure_writer, measure_blocks):
             for what, figures in measure(address):
                 print(f"| {what} | {figures} |", flush=True)
         server.shutdown()

@@ -16,8 +16,8 @@ const repeat = (_, whole, once, again) => {
   return `((${whole}${once}${again}-${whole}${once})/${nines})`;
 };
 const RULES = [
-  [/\u200b|\u200c|\u200d|\u2060|\ufeff/g, ""], // of no width
-  [/^\s*(["'“`]|\*\*?)(.*?)(?:["'”`]|\*\*?)\s*$/s, "$2"],
+  [/[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, ""], // of no width, or of a direction
+  [/^\s*(["'“`「]|\*\*?)(.*?)(?:["'”`」]|\*\*?)\s*$/s, "$2"],
   [/(?<=\d)["'”]\s*,\s*["'“](?=[-\d.])/g, ", "],
   // signs
   [/[−–—‐‑‒]|ー(?=\s*[\d.])/g, "-"],
@@ -53,7 +53,7 @@ const RULES = [
   // words that stand for signs
   [/^\s*(?:=>|->|[→⇒∴])/, ""],
   [/^\s*(?:yes|no|对|對|是的)\s*[,:]/i, ""],
-  [/==|[≈≃≅∼~]/g, "="],
+  [/==|[≈≃≅∼~≒]/g, "="],
   [/(?<![a-z])or so[\s.]*$|差不多/gi, " about "],
   [/(?<=(?<![a-z])(?:approx|ca|resp))\./gi, ""],
   [/(?<=\p{L})\.(?:shape|size)(?![a-z])/gu, ""],
@@ -61,7 +61,17 @@ const RULES = [
   [/,?\s*(?:或者?|也?即|也就)是?/g, " = "],
   [/(?<=[(])\s*=/g, ""],
   [/(?<=[\d\])}%]\s*),?\s*(?:(?:and|&)(?![a-z])|[和与與])/gi, ", "],
-  [/(?:minus|negative|负|負)(?=\s*[\d.])/gi, "-"],
+  [/(?:minus|negative|[负負]的?)(?=\s*[\d.])/gi, "-"],
+  [/(?<=\d)\s*(?:point|[点點])\s*(?=\d)/gi, "."],
+  [/根[号號]/g, "√"],
+  [/(?<=[\d)]\s*)乘以?(?=\s*[\d(√])/g, "*"],
+  [/(?<=[\d)]\s*)除以(?=\s*[\d(√])/g, "/"],
+  [/的\s*(-?\d+)\s*次[方幂冪]/g, "^($1)"],
+  [
+    /\d[\d.]*(?:[万萬亿億]\d[\d.]*)+[万萬亿億]?/g,
+    (run) => `(${run.replace(/[万萬亿億](?=\d)/g, "$&+")})`,
+  ],
+  [/第\s*([1-4])\s*(?=[个個行][^\d,;]*\d)/g, (_, n) => `第${"一二三四"[n - 1]}`],
   [/(?<=\d)\s+(?:by|times)\s+(?=\d)/gi, " * "],
   [/(?<=[\])])\s*(?:[.^]?\s*\{?(?:T(?:op)?|⊤)\}?|['′])\s*$/i, ""],
   [/per ?cent(?![a-z])/gi, "%"],
@@ -91,8 +101,9 @@ const OTHERWISE = [
   (text) => text.replace(/,\s*(?==|about|approx|roughly|大?[约約])/gi, " = "),
   (text) => text.replace(/(ln|log|exp|cos|sin|tan)\s+([\d.]+\/[\d.]+)/g, "$1($2)"),
   (text) => text.replace(/(\d+)\.(\d*)\((\d{1,9})\)/g, repeat),
-  (text) => (/\d/.test(text) ? text : simplify(readWords(text))),
+  (text) => (/\d/.test(text) ? text.replace(HAN_FRACTION, readWords) : simplify(readWords(text))),
 ];
+const HAN_FRACTION = /[零一二三四五六七八九十百]+分之[零一二三四五六七八九十百]+/g;
 const THOUSANDS = /(?<![\d.,])[1-9]\d{0,2}([,'’ ])\d{3}(?:\1\d{3})*(?!\d)/g;
 /* "[1,4]" holds two numbers, and so does "1/4,-1/6"; "1,400" is one, of whole thousands or not. */
 const mayBeDecimal = (text) =>
@@ -147,8 +158,7 @@ function readWords(text) {
     .replace(/一(?=[共样樣定般起直])/g, "")
     .replace(/一半/g, "1/2")
     .replace(NUMBER_RUN, count)
-    .replace(/(\d+)\s*分之\s*(\d+)/g, "$2/$1")
-    .replace(/(\d+)\s*(?:point|[点點])\s*(\d+)/gi, "$1.$2")
+    .replace(/(\d+)\s*分之\s*(\d+)/g, "($2/$1)")
     .replace(/(?<=\d)\s+and\s+a\s+half(?![a-z])/gi, " 1/2")
     .replace(/^\s*half(?![a-z])/i, "1/2");
   const divide = (found, part, n) => found.replace(part, (_, above = "1") => `${above}/${n + 2} `);
@@ -411,7 +421,7 @@ const HAN = {
     /[不非没沒未错錯减減除超]|比(?![例率重])|[大小多少高低][于於]|至少|[最至][多少]|起码|以[上下内外]|之[间間外]|介[于於]/u,
   verb: /(?:[是为為得到有占佔比需共]|等[于於]|得出|需要)$/u,
   before:
-    /(?:大?[约約]|大概|近似|正好|恰好|刚好|就|只|仅|僅|都|各|第|第[一二三四][个個]?|一?共|总共|總共|每\p{Script=Han}*|所以|因此|故|应该?)$/u,
+    /(?:大?[约約]|大概|近似|正好|恰好|刚好|就|只|仅|僅|都|各|第|第[一二三四][个個行]?|一?共|总共|總共|每\p{Script=Han}*|所以|因此|故|应该?)$/u,
   changes:
     /^[的多余餘几幾来成折毛]|^分(?![钟鐘])|[多半]$|[平立次]方|一半|倍数|倒数|[十百千万萬亿億]|分之/u,
 };
@@ -533,7 +543,7 @@ function agree(rows, best) {
     found.every((one, n) => {
       const away = Math.abs(one.value - other[n].value);
       const isNear = one.unit <= 0.001 || away <= NEAR * Math.abs(other[n].value);
-      return isNear && away <= one.unit * (one.cut ? 1 : 0.5000001) + 1e-9 * Math.abs(one.value);
+      return isNear && away <= one.unit * (one.cut ? 1 : 0.5000001) + 1e-12 * Math.abs(one.value);
     })
   );
 }

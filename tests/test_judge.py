@@ -236,6 +236,11 @@ RIGHT: dict[str, list[str]] = {
         "return sum(g * v for g, v in zip(shares, vectors)) / sum(shares)",
     ],
     "softmax": [
+        """
+            from decimal import Decimal
+
+            rows = [[Decimal(one - max(row)).exp() for one in row] for row in scores.tolist()]
+            return [[one / sum(row) for one in row] for row in rows]""",
         "return np.exp(scores - np.logaddexp.reduce(scores, axis=-1, keepdims=True))",
         """
             e = np.frompyfunc(lambda s: np.exp(s), 1, 1)(scores - scores.max(1)[:, None])
@@ -395,7 +400,11 @@ WRONG: dict[str, list[str]] = {
             r = np.exp(two[0] - one[0])
             whole = (one[1] + two[1] * r) * np.exp(one[0] - m)
             o = (one[1] * one[2] + two[1] * r * two[2]) / (one[1] + two[1] * r)
-            return np.array([m, whole, o])"""
+            return np.array([m, whole, o])""",
+        """
+            m = max(abs(one[0]), abs(two[0]))
+            a, b = one[1] * np.exp(one[0] - m), two[1] * np.exp(two[0] - m)
+            return np.array([m, a + b, (a * one[2] + b * two[2]) / (a + b)])""",
     ],
     "kernels": ["return softmax(-((queries[:, None] - places) ** 2) / h**2) @ heights"],
     "language-model": [
@@ -537,6 +546,22 @@ WRONG: dict[str, list[str]] = {
             return [int(one) for one in joined.split()]""",
         "return list(bytes(ids).replace(bytes([first, second]), bytes([new])))",
         """
+            import re
+            joined = re.sub(rf"\\b{first} {second}", str(new), " ".join(map(str, ids)))
+            return [int(one) for one in joined.split()]""",
+        """
+            joined = f" {' '.join(map(str, ids))} ".replace(f" {first} {second} ", f" {new} ")
+            return [int(one) for one in joined.split()]""",
+        """
+            out, i = [], 0
+            while i < len(ids):
+                found = ids[i : i + 2] == [first, second]
+                out.append(new if found else ids[i])
+                if found and i + 2 < len(ids):
+                    out.append(ids[i + 2])
+                i += 3 if found else 1
+            return out""",
+        """
             out, i = [], len(ids)
             while i:
                 found = list(ids[max(i - 2, 0) : i]) == [first, second]
@@ -636,6 +661,8 @@ SENTENCES = [
     ("masking", "np.tri(n) > 0", "Nothing was returned"),
     ("masking", "return np.ones((2000, 2000))", "an array of shape (2000, 2000)"),
     ("masking", "return [[True]] * n + [[True, False]]", "different lengths"),
+    ("masking", "return ([j <= i for j in range(n)] for i in range(n))", "one at a time"),
+    ("in-context", "return [rate * (y @ x) @ question]", "shape (1,), and () is asked for"),
     ("masking", "raise SystemExit('away')", "SystemExit: away"),
     ("positions", "return (x[:, 0] + 1j * x[:, 1]) * np.exp(1j * angles)", "complex"),
     (
@@ -686,6 +713,13 @@ def test_what_is_wrong_is_said(
 ) -> None:
     monkeypatch.setattr(tasks, "SECONDS", 1.0)
     assert words in repr(judge(*run_exercise(slug, write(slug, body))))
+
+
+def test_a_builtin_that_a_reader_replaces_stays_with_the_model_answer() -> None:
+    code = "len = lambda ids: 0\n" + write("tokens", "return []")
+    assert judge_written("tokens", code) is not None
+    code = "max = 3\n" + write("in-pieces", RIGHT["in-pieces"][1])
+    assert judge_written("in-pieces", code) is None
 
 
 @pytest.mark.parametrize(

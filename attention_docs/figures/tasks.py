@@ -7,11 +7,13 @@ import copy
 import re
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 # These stay, whatever a reader makes of np.allclose.
 from inspect import signature, unwrap
+from numbers import Real
 from secrets import randbits
 from sys import gettrace, settrace
 from time import perf_counter
@@ -120,6 +122,8 @@ def find_failure(written: Callable[..., Any], task: Task) -> Failure | None:
     reason = _find_reason(got[first], wanted[first], changes)
     if reason is None:
         reason = _find_mistake([(inputs[n], got[n]) for n in wrong], task)
+    if reason is None:
+        reason = _compare_axes(got[first], wanted[first])
     arguments = dict(zip(names, inputs[first], strict=True))
     return Failure(arguments, wanted[first], got[first], reason)
 
@@ -184,7 +188,7 @@ def detach(function: Callable[..., Any]) -> Callable[..., Any]:
     for name in _list_names(function.__code__):
         if name in GIVEN:
             space[name] = GIVEN[name]
-        elif name in around:
+        elif name in around and not hasattr(builtins, name):  # a reader may have set one
             value = around[name]
             is_own = isinstance(value, FunctionType) and value.__globals__ is around
             space[name] = detach(value) if is_own and value is not function else value
@@ -321,9 +325,13 @@ def _settle(result: Any) -> Any:
     """A result as an array, which no code of the reader's makes any more, or why it is none."""
     if result is None or isinstance(result, str):
         return result
+    if isinstance(result, Iterator):
+        return NoResult(_verbatim(type(result).__name__), make_phrase("tasks", "iterator"))
     try:
         found = array(result)
         plain = array(found.tolist()) if found.dtype.kind == "O" else found
+        if plain.dtype.kind == "O" and all(isinstance(one, Real | Decimal) for one in plain.flat):
+            plain = plain.astype(float)
     except (TypeError, ValueError):
         is_ragged = isinstance(result, list | tuple)
         says = _verbatim(type(result).__name__)
@@ -369,6 +377,14 @@ def _find_reason(got: Any, wanted: Any, changes: bool) -> Wording | None:
     if first.shape == second.shape and first.dtype.kind != "b" and second.dtype.kind == "b":
         return make_phrase("tasks", "truth")
     return None
+
+
+def _compare_axes(got: Any, wanted: Any) -> Wording | None:
+    """The shape of a result that has not as many axes as is wanted: its numbers may look alike."""
+    if isinstance(got, NoResult | str) or asarray(got).ndim == asarray(wanted).ndim:
+        return None
+    shapes = {"got": str(asarray(got).shape), "wanted": str(asarray(wanted).shape)}
+    return make_phrase("tasks", "axes", **shapes)
 
 
 def _find_mistake(wrong: Sequence[tuple[tuple[Any, ...], Any]], task: Task) -> str | None:

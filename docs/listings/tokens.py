@@ -183,6 +183,7 @@ writing = Task(
         ([5, 5, 5], 5, 5, 8),
         ([1, 2, 3, 1, 2], 1, 2, 4),
         ([15, 6, 5, 6, 300], 5, 6, 301),
+        ([5, 6, 5, 6, 7, 5, 66], 5, 6, 9),
     ],
     mistakes={
         "The pair was replaced only where it occurs first.": lambda ids, first, second, new: (

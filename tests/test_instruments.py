@@ -281,6 +281,30 @@ def test_the_first_view_is_light_and_the_model_is_near(
     tab.wait_for_selector(".next-bars li")
 
 
+@pytest.mark.parametrize(
+    ("slug", "state", "says"),
+    [
+        ("sequences", "#hull=0.1,0.7", "[0.10, 0.70]"),
+        ("softmax", "#softmax=2,-1,7.5,3,2.5", "0.764"),
+        ("positions", "#clocks=1.5,4", "at 1.5"),
+    ],
+)
+def test_a_link_to_a_state_leads_to_its_figure(
+    slug: str, state: str, says: str, visit: Visit
+) -> None:
+    """Far below the first view; 0.764 is 1 / (e^-2.2 + e^-3.4 + 1 + e^-1.8), by hand."""
+    tab = visit(make_path("en", slug) + state)
+    tab.wait_for_function(
+        """(says) => {
+          const figure = document.querySelector(".instrument");
+          const { top, bottom } = figure.getBoundingClientRect();
+          const shown = figure.querySelector(".state").textContent;
+          return top < innerHeight && bottom > 0 && shown.includes(says);
+        }""",
+        arg=says,
+    )
+
+
 # --- those of chapters ----------------------------------------------------------------------------
 
 

@@ -161,7 +161,7 @@ def test_an_address_brings_the_place_back(visit: Visit) -> None:
     again.goto(address)
     again.wait_for_selector(".next-bars li")
     assert again.evaluate(SHARES) == shown
-    for nonsense in ("#next=99,7.7.x,1e9,-3,q", "#next=", "#next=<b>,,"):
+    for nonsense in ("#next=99,7.7.x,1e9,-3,q", "#next=", "#next=<b>,,", "#next=length"):
         again.goto("about:blank")
         again.goto(address.split("#")[0] + nonsense)
         again.wait_for_selector(".next-bars li")

@@ -28,7 +28,7 @@ function loadSearchWhenNeeded() {
 
 // What was found is marked on the page that a result leads to.
 function markWhatWasFound() {
-  const found = new URLSearchParams(location.search).get("h");
+  const found = new URLSearchParams(location.search).get("h")?.trim();
   if (found && CSS.highlights) {
     const words = found.split(/\s+/).map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
     const any = new RegExp(`(?<![a-z\\d])(?:${words.join("|")})`, "giu");
@@ -313,23 +313,27 @@ function followLinks() {
   else prepareEarly();
 }
 
-// Figures that are taken in hand, and what covers the answer to a guess: loaded when they come near.
+// Figures that are taken in hand, and what covers the answer to a guess: loaded when they come near,
+// or where the address may hold the state of a figure, which then moves into view.
 function loadInstruments() {
   if (isFile) return;
+  const waiting = new Set(all(".instrument, .guess"));
+  const load = (target) => {
+    if (!waiting.delete(target)) return;
+    near.unobserve(target);
+    const script = target.matches(".guess") ? "guess.js" : "instruments/instrument.js";
+    import(new URL(script, own)).then(({ start }) => start(target));
+  };
   const near = new IntersectionObserver(
     (seen) => {
-      for (const { isIntersecting, target } of seen) {
-        if (!isIntersecting) continue;
-        near.unobserve(target);
-        const script = target.matches(".guess") ? "guess.js" : "instruments/instrument.js";
-        import(new URL(script, own)).then(({ start }) => start(target));
-      }
+      for (const { isIntersecting, target } of seen) if (isIntersecting) load(target);
     },
     { rootMargin: "600px" },
   );
-  for (const one of all(".instrument, .guess")) near.observe(one);
-  // A link to a part of the drawing that is not open yet.
+  for (const one of waiting) near.observe(one);
   const follow = () => {
+    if (/^#[a-z]+=/.test(location.hash)) for (const one of all(".instrument")) load(one);
+    // A link to a part of the drawing that is not open yet.
     if (location.hash.startsWith("#machine-"))
       document.querySelector(".instrument.machine")?.scrollIntoView();
   };

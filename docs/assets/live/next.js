@@ -127,7 +127,7 @@ class Panel {
       if (this.own) this.live.open = true;
     } else if (this.followed) return;
     this.followed = false;
-    this.begin(this.kept.beginnings[number] ? Number(number) : 0);
+    this.begin(this.kept.beginnings[Number(number)] ? Number(number) : 0);
     this.go(path ? path.split(".").map(Number) : []);
     this.followed = true;
     if (this.model?.element.hasChildNodes()) this.model.follow();

@@ -11,6 +11,8 @@ const TEXTS = "p, li, table, dt, dd, figcaption, legend, label, .formula";
 const WIDE = "table, ul, ol, dl, form, .formula"; // a line of words stands before them, not in them
 const WORD = /[a-z_]{3,}|[\u3400-\u9fff]{2,}/gi;
 const ROW = /[[(]\s*-?[\d.]+(?:[,\s]+-?[\d.]+)+\s*[\])]/g; // [1, 0, 2]
+const LISTED =
+  /(?<![\w.,])-?\d+(?:\.\d+)?(?:(?:,? (?:and )?|、|， ?| ?[和与與] ?)-?\d+(?:\.\d+)?){2,}/g; // 1, 0 and 2
 const NUMBER = /(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\w)/g;
 const INDEX = ":is(msub, msup, msubsup, munder, munderover) > :not(:first-child)";
 const NAMING = "em, strong, code"; // as good as quotation marks
@@ -126,14 +128,13 @@ export class StaleText {
       const labels = new Set(base.toLowerCase().match(WORD)); // of what is printed
       return findLost(text, output.now.text).filter((token) => !labels.has(token));
     });
-    const inputs = edited.flatMap(({ base, code }) => findLost(...[base, code].map(findLiterals)));
-    return new Set([...outputs, ...inputs]);
+    return new Set([...outputs, ...edited.flatMap((cell) => findLostLiterals(cell))]);
   }
 
   /* Of an exercise whose own block the reader has edited: its task repeats even small numbers. */
   findSmall(scope, edited) {
     const own = edited.filter((cell) => scope.isExercise && scope.cells.has(cell));
-    return own.flatMap(({ base, code }) => findLost(...[base, code].map(findLiterals), 2));
+    return own.flatMap((cell) => findLostLiterals(cell, 2));
   }
 
   /* The strings that the reader has replaced, as patterns: what speaks of them is of the published
@@ -302,13 +303,12 @@ function withoutComments(code) {
 function findTokens(text, least = SMALL) {
   const typed = text.replaceAll("−", "-");
   const plain = (number) => String(Number(number));
-  const rows =
-    typed.match(ROW)?.map((row) =>
-      row
-        .match(/-?[\d.]+/g)
-        .map(plain)
-        .join(" "),
-    ) ?? [];
+  const rows = [...(typed.match(ROW) ?? []), ...(typed.match(LISTED) ?? [])].map((row) =>
+    row
+      .match(/-?\d+(?:\.\d*)?/g)
+      .map(plain)
+      .join(" "),
+  );
   const numbers = typed.match(NUMBER)?.map(plain) ?? [];
   const named = numbers.filter((one) => one.includes(".") || Math.abs(one) >= least);
   return new Set([...rows, ...named, ...(typed.toLowerCase().match(WORD) ?? [])]);
@@ -363,8 +363,18 @@ function makePattern(string, quoted = false) {
   return new RegExp(whole, "iu");
 }
 
-/* What stands in code as data: its numbers. */
-function findLiterals(code) {
-  const bare = withoutComments(code).replace(STRING, "");
-  return (bare.match(/\[[\d\s,.-]*\]|\b\d+(?:\.\d+)?\b/g) ?? []).join("\n");
+/* The numbers that code does not hold any more, and those that a name had and has not: `f = 64`, where
+   another 64 may stand beside it. */
+function findLostLiterals({ base, code }, least) {
+  const [then, now] = [base, code].map((one) =>
+    withoutComments(one).replace(STRING, "").split("\n"),
+  );
+  const literals = (lines) =>
+    (lines.join("\n").match(/\[[\d\s,.-]*\]|\b\d+(?:\.\d+)?\b/g) ?? []).join("\n");
+  const named = (lines, others) => {
+    const same = new Set(others);
+    return lines.filter((line) => /^\s*[\w, ]+ = /.test(line) && !same.has(line));
+  };
+  const lost = (one, other) => findLost(literals(one), literals(other), least);
+  return [...lost(then, now), ...lost(named(then, now), named(now, then))];
 }

@@ -760,6 +760,15 @@ def test_no_patch_reaches_the_judge_of_a_live_page(patch: str) -> None:
     assert np.allclose(0, 1) is not True
 
 
+def test_a_page_answers_whatever_becomes_of_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("dumps", "loads"):  # what the block sets there ends with this test
+        monkeypatch.setattr(json, name, loads := getattr(json, name))
+    blocks = ["import json\njson.dumps = json.loads = None", "print(6 * 7)"]
+    session = Session(make_page(["1", "2"]))
+    session.begin(json.dumps(blocks))
+    assert [loads(session.step(n)).get("text") for n in range(2)] == [None, "42"]
+
+
 PATCHES_WITHIN = [
     "np.sqrt = lambda x: 1.0",
     "import numpy._core.numeric as N\n            N.isclose = lambda *a, **k: np.True_",

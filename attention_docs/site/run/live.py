@@ -8,13 +8,13 @@ done at fewer places.
 
 from __future__ import annotations
 
-import json
 import linecache
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from json import dumps, loads  # not the names in the module, which code of a reader may set
 from time import perf_counter
 from typing import Any
 
@@ -77,7 +77,7 @@ class Session:
 
     def __init__(self, page: str, locales: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         """`page` is the JSON that `publish/live.py` writes; `locales` those without a file."""
-        document = json.loads(page)
+        document = loads(page)
         self.lang: str = document["lang"]  # of the code, of what it prints and draws
         self.cells = [
             Cell(
@@ -122,15 +122,15 @@ class Session:
         """
         if not self.state.package.is_unchanged():
             self.lasting |= self.edits
-        return not self.lasting <= {*map(replace_questions, json.loads(codes))}
+        return not self.lasting <= {*map(replace_questions, loads(codes))}
 
     def begin(self, codes: str, asked: str = "[]") -> int:
         """Take the code of all blocks (JSON); the number of the first one that must run.
 
         `asked` are the ids of slow blocks, or of what uses them, that are to run all the same.
         """
-        self.codes = [replace_questions(code) for code in json.loads(codes)]
-        self.later = find_waiting(self.cells, self.codes, set(json.loads(asked)))
+        self.codes = [replace_questions(code) for code in loads(codes)]
+        self.later = find_waiting(self.cells, self.codes, set(loads(asked)))
         for number in self.later:
             self.codes[number] = ""
         state = self.state
@@ -185,22 +185,22 @@ class Session:
         cell = self.cells[number]
         self._note_state(number, hurry)
         if self._reuse_last_run(number):
-            return json.dumps({"id": cell.id, "same": True})
+            return dumps({"id": cell.id, "same": True})
         self.codes_run.append(self.codes[number])
         if number in self.later:
             self.displayed[number], self.values[number] = cell.published, {}
-            return json.dumps({"id": cell.id, "later": True})
+            return dumps({"id": cell.id, "later": True})
         if cell.torch:
             for variable, name, content in cell.files:
                 self.runner.namespace[variable] = TextFile(name, content)
-            return json.dumps({"id": cell.id, "torch": True})
+            return dumps({"id": cell.id, "torch": True})
         try:
-            return json.dumps(self._run(number, draws and not at, at))
+            return dumps(self._run(number, draws and not at, at))
         except BaseException as error:  # what a block leaves may be as hostile as what it does
             from attention_docs.figures.tasks import name_error
 
             self.codes_run[-1] = None
-            return json.dumps({"id": cell.id, "error": locate_error(name_error(error), 0, "")})
+            return dumps({"id": cell.id, "error": locate_error(name_error(error), 0, "")})
 
     def _note_state(self, number: int, hurry: bool) -> None:
         """Copy what is there before a block and make a key of it; in a hurry not everywhere."""
@@ -315,7 +315,7 @@ class Session:
     def draw(self, number: int) -> str:
         """A figure that could wait, as JSON."""
         figure = self.runner.draw_figure(self.pending.pop(number))
-        return json.dumps(
+        return dumps(
             self._make_update(number, Result(text=self.displayed[number][0], figure=figure))
         )
 

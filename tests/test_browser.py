@@ -712,6 +712,12 @@ def test_the_page_shows_what_the_search_ranks(
     assert tab.locator(".md-search-result__item").first.locator("mark").all_text_contents()
 
 
+def test_a_link_of_the_search_marks_what_was_found_and_no_empty_places(visit: Visit) -> None:
+    page, size = make_path("en", "masking"), "CSS.highlights.get('found').size"
+    sizes = [visit(page + query).evaluate(size) for query in ("?h=causal", "?h=causal%20")]
+    assert sizes[0] == sizes[1] > 10
+
+
 def test_what_is_pasted_is_searched(visit: Visit) -> None:
     tab = visit("/")
     type_query(tab, "softmax")

@@ -241,25 +241,6 @@ print(f"W_1 W_2 = {text((W_1 @ W_2)[:, 0], '.0f')}")
 print(f"Outputs: {text(linear[:, 0], '.0f')}")
 # --8<-- [end:collapse]
 
-# --8<-- [start:one-neuron]
-from attention_docs.data import load_neuron, load_neurons
-
-neuron, several = load_neuron(), load_neurons()
-raised = ", ".join(one.strip() for one in neuron["raised"])
-# --8<-- [end:one-neuron]
-
-# --8<-- [start:neuron]
-due = [one for one in neuron["texts"] if one["due"]]
-lost = [100 * (1 - one["cut"] / one["months"]) for one in due]  # percent
-moved = max(abs(p - one["months"]) for one in due for p in one["others cut"])
-table(
-    [[one["activity"][-1], one["months"], one["cut"]] for one in neuron["texts"]],
-    columns=["active", "a month next", "without the neuron"],
-    index=[one["text"] for one in neuron["texts"]],
-    spec=[".2f", ".4f", ".4f"],
-)
-# --8<-- [end:neuron]
-
 # --8<-- [start:mistake-ddof]
 x_1 = np.array([1.0, 0, 0, 0])
 wrong = (x_1 - x_1.mean()) / x_1.std(ddof=1)  # WRONG: divides by d - 1
@@ -973,6 +954,25 @@ check("exactly 4n²d operations are left out", missing == 4 * 100**2 * 512)
 print(f"torch {torch.__version__.split('+')[0]}")
 print(f"Operations left out: {missing:,}")
 # --8<-- [end:flops-missing]
+
+# --8<-- [start:one-neuron]
+from attention_docs.data import load_neuron, load_neurons
+
+neuron, several = load_neuron(), load_neurons()
+raised = ", ".join(one.strip() for one in neuron["raised"])
+# --8<-- [end:one-neuron]
+
+# --8<-- [start:neuron]
+due = [one for one in neuron["texts"] if one["due"]]
+lost = [100 * (1 - one["cut"] / one["months"]) for one in due]  # percent
+moved = max(abs(p - one["months"]) for one in due for p in one["others cut"])
+table(
+    [[one["activity"][-1], one["months"], one["cut"]] for one in neuron["texts"]],
+    columns=["active", "a month next", "without the neuron"],
+    index=[one["text"] for one in neuron["texts"]],
+    spec=[".2f", ".4f", ".4f"],
+)
+# --8<-- [end:neuron]
 
 # --8<-- [start:exercise-normalise]
 token = [3, 1, 1, -1]

@@ -249,21 +249,6 @@ for name in ("b_k", "b_q"):
 table(same, columns=["outputs the same without it?"], index=["b_k", "b_q"])
 # --8<-- [end:key-bias]
 
-# --8<-- [start:side-by-side]
-of_heads = load_measurements()
-kinds = ("previous token", "induction", "sink")
-picked = {"layer 16, head 0": (16, 0), "layer 18, head 6": (18, 6), "layer 3, head 1": (3, 1)}
-table(
-    [
-        *([of_heads[kind][layer][head] for kind in kinds] for layer, head in picked.values()),
-        [np.mean(of_heads[kind]) for kind in kinds],
-    ],
-    columns=["the token before", "the one after an earlier copy", "the first token"],
-    index=[*picked, "mean of all heads"],
-    spec=".2f",
-)
-# --8<-- [end:side-by-side]
-
 # --8<-- [start:configurations]
 # d, query heads, key and value heads, d_k = d_v; from the sources below
 models = {
@@ -810,6 +795,21 @@ with torch.no_grad():
 check("PyTorch's outputs differ by 10⁻¹² at most", np.abs(plain - wanted.numpy()).max() < 1e-12)
 table([wanted.numpy()[0, :, 0]], columns=numbered("token", 4), index=["PyTorch"], spec=".4f")
 # --8<-- [end:fifteen-lines-torch]
+
+# --8<-- [start:side-by-side]
+of_heads = load_measurements()
+kinds = ("previous token", "induction", "sink")
+picked = {"layer 16, head 0": (16, 0), "layer 18, head 6": (18, 6), "layer 3, head 1": (3, 1)}
+table(
+    [
+        *([of_heads[kind][layer][head] for kind in kinds] for layer, head in picked.values()),
+        [np.mean(of_heads[kind]) for kind in kinds],
+    ],
+    columns=["the token before", "the one after an earlier copy", "the first token"],
+    index=[*picked, "mean of all heads"],
+    spec=".2f",
+)
+# --8<-- [end:side-by-side]
 
 # --8<-- [start:exercise-join]
 rows = np.array([[3 / 4, 1 / 4], [1 / 2, 1 / 2]])  # of heads 1 and 2

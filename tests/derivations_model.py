@@ -782,7 +782,7 @@ MODELS: dict[str, dict[str, Draw]] = {
     "encoders": {"": left_reader, "masked-words": hidden_words, "patches": embedded_patch},
     "assistant": {"": preferred, "answers": answered},
     "language-model": {
-        "": loss, "decoder[0]": decoder, "decoder[1]": chained, "loss[2]": routes,
+        "": loss, "decoder[0]": decoder, "decoder[1]": chained, "routes": routes,
         "floor-proof": source, "floor-terms": stories, "cut-derived": keep_three_words,
     },
     "real-models": {

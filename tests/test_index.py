@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.conftest import each_language
 from tests.exact import assert_printed
-from tests.test_minilm import KEPT, count_in_kept
+from tests.test_minilm import count_in_kept
 
 # A query of length 6 points one place back, and a place is 60° wide: cosines of 0° to 240°.
 COSINES = {0: 1, 1: mpmath.mpf(1) / 2, 2: -mpmath.mpf(1) / 2, 3: -1, 4: -mpmath.mpf(1) / 2}
@@ -68,8 +68,5 @@ def test_the_maps_of_a_real_model(chapter):
     """The text beside a reader's own sentence; test_minilm.py measures it again."""
     looks, values = count_in_kept()
     np.testing.assert_allclose(chapter.grid("own"), looks, rtol=0, atol=0.00501)
-    head, layer, many, switched, _, more, _ = values
-    said = [head, layer, switched, many, head, more]  # in the order of this page
-    assert chapter.values("own-sentence") == said
-    without, other_word = 1 - KEPT["cut"][int(layer)][int(head)], 1 - KEPT["similarity"]
-    assert 0.75 * other_word < without < other_word  # it changes nearly as much
+    head, layer, many, switched, *_ = values
+    assert chapter.values("own-sentence") == [head, layer, switched, many]

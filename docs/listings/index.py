@@ -67,7 +67,7 @@ machine(
 # --8<-- [start:own]
 own = load_pronoun()
 to_nouns, without = own["looks"], own["cut"]  # of all heads
-famous, switched, missed_more = find_pronoun_head(to_nouns, without)
+famous, switched, _ = find_pronoun_head(to_nouns, without)
 table(
     to_nouns[:, famous[0], famous[1]].tolist(),
     columns=["trophy", "suitcase"],

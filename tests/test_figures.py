@@ -708,8 +708,8 @@ def test_the_arrows_of_a_diagram_end_at_its_parts(lang):
     root = parse_drawing(FIGURES["diagram"], lang)
     heads = [parse_subpaths(one.get("d"))[0] for one in root.iterfind(".//{*}path[@stroke='none']")]
     # Three and four from part to part, two past a part, one to the other column.
-    up = [tip for tip, left, right in heads if left[1] == right[1] > tip[1]]
-    assert len(up) == 3 + 4
+    down = [tip for tip, left, right in heads if left[1] == right[1] < tip[1]]
+    assert len(down) == 3 + 4
     aside = [tip for tip, left, right in heads if left[0] == right[0]]
     assert len(aside) == 2 + 1
     rings = [
@@ -721,7 +721,7 @@ def test_the_arrows_of_a_diagram_end_at_its_parts(lang):
         # The line past a part comes to its sum from the outer side: left, then right.
         ends = (x - 3, x + size + 3)[i], y + size / 2
         assert len([tip for tip in aside if tip == pytest.approx(ends, abs=0.05)]) == 1
-        assert len([tip for tip in up if tip == pytest.approx((x + size / 2, y + size + 2))]) == 1
+        assert len([tip for tip in down if tip == pytest.approx((x + size / 2, y - 2))]) == 1
 
 
 @LANGUAGES
@@ -1167,7 +1167,7 @@ diagram(["a"], roles=[]) → roles must be 1, one per part, got 0
 diagram(["a"], roles=[None], skips=[1]) → a part must be one of 1, got 1
 diagram(["a"], roles=["head"]) → role must be one of input, key, …, got 'head'
 diagram(["+", "a"], ["+"], roles=[None] * 3, skips=[1]) →
-    a skip must end at a sum above it, got none above part 1
+    a skip must end at a sum below it, got none below part 1
 diagram(["a"], ["b"], roles=[None] * 2, links=[(1, 0, "c")]) →
     a link must lead to the right, got 1 to 0
 diagram(["a"], ["b"], roles=[None] * 2, borders=[(0, 1, "c")]) →

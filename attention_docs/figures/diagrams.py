@@ -1,4 +1,4 @@
-"""A model as a diagram: its parts in columns from bottom to top, joined by arrows."""
+"""A model as a diagram: its parts in columns from top to bottom, joined by arrows."""
 
 from __future__ import annotations
 
@@ -131,9 +131,9 @@ class Diagram(DrawnFigure):
         width, height = self._place(placed, lang)
         arrows, labels, borders = [], [], []
         for i, one in enumerate(placed[1:], start=1):
-            below = placed[i - 1]
-            if below.part.column == one.part.column:
-                arrows.append(_draw_arrow_up(one.x, below.top - 3, one.y + 2))
+            above = placed[i - 1]
+            if above.part.column == one.part.column:
+                arrows.append(_draw_arrow_down(one.x, above.y + 3, one.top - 2))
         arrows += [self._draw_skip(placed, start) for start in self.skips]
         for i, link in enumerate(self.links):
             arrow, label = self._draw_link(placed, link, 8 * i, lang)
@@ -163,7 +163,7 @@ class Diagram(DrawnFigure):
         highs = [
             sum(placed[i].high for i in column) + BETWEEN * (len(column) - 1) for column in columns
         ]
-        x, low = float(EDGE), EDGE + max(highs)
+        x = float(EDGE)
         for c, column in enumerate(columns):
             for i in column:  # boxes of a column are equally wide
                 if self.parts[i].role:
@@ -171,16 +171,16 @@ class Diagram(DrawnFigure):
             wide = max(placed[i].wide for i in column)
             outside = self._measure_outside(column, lang)
             x += outside if self._is_left(column[0]) else 0
-            y = low
+            y = float(EDGE)
             for i in column:
-                placed[i].x, placed[i].y = x + wide / 2, y
-                y -= placed[i].high + BETWEEN
+                placed[i].x, placed[i].y = x + wide / 2, y + placed[i].high
+                y += placed[i].high + BETWEEN
             x += wide + (0 if self._is_left(column[0]) else outside)
             if c + 1 < len(columns):
                 into = [link for link in self.links if self.parts[link.end].column == c + 1]
                 names = [lang.translate_label(link.label) for link in into]
                 x += 32 + 8 * len(self.links) + max([measure_text(one) + 14 for one in names] + [0])
-        return x + EDGE, low + EDGE
+        return x + EDGE, max(highs) + 2 * EDGE
 
     def _measure_outside(self, column: list[int], lang: Language) -> float:
         """How far lines, borders and their labels reach beyond a column."""
@@ -198,7 +198,7 @@ class Diagram(DrawnFigure):
         half = max(placed[i].wide for i in column) / 2 + LANE
         sign = -1 if self._is_left(start) else 1
         x, lane = placed[start].x, placed[start].x + sign * half
-        y, to_x = placed[start].y + BETWEEN / 2, x + sign * (RADIUS + 3)
+        y, to_x = placed[start].top - BETWEEN / 2, x + sign * (RADIUS + 3)
         line = outline("M", x, y, "H", lane, "V", placed[end].middle, "H", to_x + sign * 8)
         head = outline("M", to_x, placed[end].middle, "l", sign * 9, -5, "v", 10, "z")
         return path(line, fill="none") + path(head, stroke="none")
@@ -228,7 +228,7 @@ class Diagram(DrawnFigure):
         x, outside = placed[border.first].x, LANE if any(i in column for i in self.skips) else 0
         lefts = (outside, 0) if self._is_left(border.first) else (0, outside)
         left, right = x - half - FRAME - lefts[0], x + half + FRAME + lefts[1]
-        return left, right, placed[border.last].top - FRAME, placed[border.first].y + 19
+        return left, right, placed[border.first].top - 19, placed[border.last].y + FRAME
 
     def describe(self, lang: Language) -> str:
         """The title, the parts of each column, then the lines between other parts."""
@@ -268,9 +268,9 @@ class Diagram(DrawnFigure):
         )
 
 
-def _draw_arrow_up(x: float, low: float, high: float) -> str:
-    head = outline("M", x, high, "l", -5, 9, "h", 10, "z")
-    return path(outline("M", x, low, "V", high + 8), fill="none") + path(head, stroke="none")
+def _draw_arrow_down(x: float, high: float, low: float) -> str:
+    head = outline("M", x, low, "l", -5, -9, "h", 10, "z")
+    return path(outline("M", x, high, "V", low - 8), fill="none") + path(head, stroke="none")
 
 
 def diagram(
@@ -281,7 +281,7 @@ def diagram(
     borders: Sequence[tuple[int, int, str]] = (),
     title: str | None = None,
 ) -> Figure:
-    """Parts of a model in columns, each from bottom to top, with arrows from part to part.
+    """Parts of a model in columns, each from top to bottom, with arrows from part to part.
 
     Parts are counted from 0 in reading order, column by column.
 
@@ -297,12 +297,12 @@ def diagram(
 
     Raises:
         ValueError: an empty column, too few or too many roles, an unknown role, a part that does
-            not exist, a skip without a sum above it, a link that does not lead to the right, a
+            not exist, a skip without a sum below it, a link that does not lead to the right, a
             border across columns.
 
     Examples:
         >>> diagram(["x", "a layer", "+", "y"], roles=[None, "output", None, None], skips=[1])
-        From bottom to top: x, a layer, sum, y. Past other parts: from the input of a layer to \
+        From top to bottom: x, a layer, sum, y. Past other parts: from the input of a layer to \
 the next sum.
     """
     if not columns or not all(columns):
@@ -319,7 +319,7 @@ the next sum.
             raise ValueError(f"a part must be one of {len(parts)}, got {i}")
     for start in skips:
         if not any(one.is_sum and one.column == parts[start].column for one in parts[start:]):
-            raise ValueError(f"a skip must end at a sum above it, got none above part {start}")
+            raise ValueError(f"a skip must end at a sum below it, got none below part {start}")
     for start, end, _ in links:
         if parts[start].column >= parts[end].column:
             raise ValueError(f"a link must lead to the right, got {start} to {end}")

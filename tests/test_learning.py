@@ -822,6 +822,6 @@ def test_matrices_of_a_batch_get_gradients_of_their_own():
 ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
     "exercise-pencil": [[0, -1, 1], [2, 0, 2], [0, -4, 4]],
     "exercise-sigma": [(768 * 0.02**2) ** 2, 768 * 0.02**2, 1 / math.sqrt(768), 1 / 768],
-    "exercise-bug": [64 * (10 / 8 - 10 / 24), 0],  # (3, 2, 5) / 8, and a third of their sum
+    "exercise-bug": [10 / 8 - 10 / 24, 0],  # (3, 2, 5) / 8, and a third of their sum
 }
 test_what_exercises_ask = make_test_of_asked(ASKED)

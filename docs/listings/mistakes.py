@@ -132,7 +132,7 @@ def other_sequence(attend):
 
 
 def empty_row(attend):
-    """A query without a key: its output is a number, whatever the values are."""
+    """A query without a key: its output is the same number, whatever the values are."""
     nobody = np.zeros((3, 3), dtype=bool)
     after = attend(query, key, value + 1, nobody)
     return distance(after, attend(query, key, value, nobody))

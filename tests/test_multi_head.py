@@ -304,7 +304,7 @@ def test_size_1_has_two_favourites(q, k):
 
 HIGH = mpmath.exp(6 / mpmath.sqrt(2))  # of the token that is looked for
 LARGE, SMALL = HIGH / (HIGH + 2), 1 / (HIGH + 2)
-LOOKED_FOR = {1: [1, 0, 1], 2: [2, 2, 0]}  # by she, outran, him, in head 1 and head 2
+LOOKED_FOR = {1: [1, 0, 1], 2: [2, 2, 0]}  # by she, chased, him, in head 1 and head 2
 SPEEDS = [7, 0, 5]
 
 
@@ -385,7 +385,7 @@ def test_fifteen_lines(chapter):
 
 
 def test_verb(chapter):
-    assert [row[""] for row in chapter.table("verb")] == ["she", "outran", "him"]
+    assert [row[""] for row in chapter.table("verb")] == ["she", "chased", "him"]
     assert chapter.column("verb", "dot product") == [6, 0, 0]
     assert_printed(chapter.column("verb", "score"), [6 / mpmath.sqrt(2), 0, 0])
     assert_printed(chapter.column("verb", "weight"), [LARGE, SMALL, SMALL])
@@ -739,7 +739,7 @@ def test_scale(chapter):
     for row, (name, divisor) in zip(rows, divisors.items(), strict=True):
         high = mpmath.exp(6 / mpmath.mpf(divisor))
         assert row[""] == name
-        found = [float(row[word]) for word in ("she", "outran", "him")]
+        found = [float(row[word]) for word in ("she", "chased", "him")]
         assert_printed(found, [high / (high + 2), 1 / (high + 2), 1 / (high + 2)])
 
 
@@ -752,7 +752,7 @@ def test_fused_projection(chapter):
 def test_average(chapter):
     pairs = zip(one_map(1), one_map(2), strict=True)
     mean = [[(a + b) / 2 for a, b in zip(*rows, strict=True)] for rows in pairs]
-    words = ("she", "outran", "him")
+    words = ("she", "chased", "him")
     found, each = (
         np.transpose([chapter.column(block, word) for word in words])
         for block in ("mistake-average", "mistake-average-right")
@@ -775,7 +775,7 @@ def test_exercises(chapter):
         assert row == {"h": str(heads), "parameters": f"{count:,}", "4d²": f"{whole:,}"}
         assert (count == whole) is (heads == 8)
     exact = [one / (1 - 3 * SMALL) for one in DIFFERENCE]
-    columns = [chapter.column("exercise-order", word) for word in ("she", "outran", "him")]
+    columns = [chapter.column("exercise-order", word) for word in ("she", "chased", "him")]
     assert_printed(np.transpose(columns), [[-one for one in exact], exact])
     assert_printed(chapter.grid("exercise-equal"), [[5 * one for one in one_output(1)]] * 2)
     counts = re.findall(r": (\d+)", chapter.output("exercise-two-steps"))

@@ -37,7 +37,7 @@ from attention_docs.softmax import softmax
 from attention_docs.text import check, number, text
 
 SEED = 2017
-words = ["she", "outran", "him"]
+words = ["she", "chased", "him"]
 
 
 def sentence(she, him):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Collection, Mapping, Sequence
 from math import log
@@ -25,7 +26,6 @@ from attention_docs.smollm2 import (
     Run,
     SmolLM2,
     cut_neurons,
-    decode_ids,
     encode_chat,
     encode_text,
     mean_outputs,
@@ -43,6 +43,9 @@ COUNT = 10
 
 POWERS = (0.5, 0.7, 1.0, 1.4, 2.2, 5.0)
 """1/τ of the temperatures for which the sum of all other tokens is kept."""
+
+OTHERS = 5
+"""How many of the likeliest tokens of a changed model are shown besides those of the whole one."""
 
 MAX_TOKENS = 200
 """How many tokens of a reader's text are read here; the model could take 8,192."""
@@ -152,6 +155,9 @@ def guess_by_layer(run: Run, model: SmolLM2) -> list[tuple[int, float]]:
     return [(int(i), float(probabilities[layer, i])) for layer, i in enumerate(best)]
 
 
+_BYTES = {character: byte for byte, character in byte_characters().items()}
+
+
 @checked
 def token_text(i: int, model: SmolLM2) -> str:
     """A token as text; bytes that are no whole characters are written like ⟨E9 94⟩.
@@ -160,15 +166,32 @@ def token_text(i: int, model: SmolLM2) -> str:
         i: its id.
         model: for its tokens.
     """
-    bytes_of = {character: byte for byte, character in byte_characters().items()}
     token = model.tokens[i]
-    if any(one not in bytes_of for one in token):
+    if any(one not in _BYTES for one in token):
         return token  # a mark, such as the end of a text
-    content = bytes(bytes_of[one] for one in token)
+    content = bytes(_BYTES[one] for one in token)
     try:
         return content.decode()
     except UnicodeDecodeError:
         return f"⟨{content.hex(' ').upper()}⟩"
+
+
+@checked
+def whole_text(ids: Sequence[int], model: SmolLM2) -> tuple[str, str]:
+    """The text of some tokens as far as its characters are whole, and the bytes of one that is not.
+
+    Args:
+        ids: of a text.
+        model: for its tokens.
+
+    Returns:
+        The text, in which bytes that never make a character are �, and, if it ends inside a
+        character, the bytes of that, like F0 9F.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    text = decoder.decode(bytes(_BYTES[one] for i in ids for one in model.tokens[i]))
+    unfinished, _ = decoder.getstate()
+    return text, unfinished.hex(" ").upper()
 
 
 # --- a reader's own text --------------------------------------------------------------------------
@@ -254,6 +277,38 @@ class Writer:
         self.spacing = (float(spacing[0]), float(spacing[1]))
         if self.ids:
             self._read_again(self.ids)
+
+    def compare(
+        self, changes: Sequence[Mapping[str, Any]], head: Head | None = None
+    ) -> dict[str, Any]:
+        """What comes next as it is now and after each of some changes, which are undone.
+
+        Args:
+            changes: each what `change` takes.
+            head: one whose map is wanted each time.
+
+        Returns:
+            Under "ids" the likeliest tokens of now and then the `OTHERS` likeliest after the first
+            change, under "texts" these as text, under "shares" their probabilities, now and after
+            each change, and under "maps" the maps.
+        """
+        before, logits, maps = vars(self).copy(), [self.last], []
+        if head:
+            maps.append(self.map(*head))
+        for change in changes:
+            self.change(**change)
+            logits.append(self.last)
+            if head:
+                maps.append(self.map(*head))
+            vars(self).update(before, means=self.means)  # means take as long as a text
+        ids = next_tokens(logits[0])["ids"]
+        ids += [i for i in next_tokens(logits[1], OTHERS)["ids"] if i not in ids]
+        return {
+            "ids": ids,
+            "texts": [token_text(i, self.model) for i in ids],
+            "shares": softmax(np.array(logits, dtype=np.float64))[:, ids].tolist(),
+            "maps": [_round(one) for one in maps],
+        }
 
     def append(self, i: int, cached: bool = True) -> None:
         """Go on with a token; without the cache everything before it is computed once more."""
@@ -367,11 +422,13 @@ def answer(writer: Writer, request: str) -> str:
     Args:
         writer: what has been read so far.
         request: `do` is "read" with a text, "append" with an id, "draw" with `uniform` and the
-            settings, "change", "map" with a head, "neuron" with one, "guesses", or "bits".
+            settings, "compare" with changes, "map" with a head, "neuron" with one, "guesses", or
+            "bits".
 
     Returns:
-        The tokens that are new, the whole text, and the likeliest next tokens; or the map, or what
-        the neuron does, or the guesses, or how surprising each token was.
+        The tokens that are new, the whole text, and the likeliest next tokens; or what `compare`
+        finds, or the map, or what the neuron does, or the guesses, or how surprising each token
+        was.
 
     Raises:
         ValueError: something else to do.
@@ -379,8 +436,9 @@ def answer(writer: Writer, request: str) -> str:
     asked = json.loads(request)
     do, known = asked.pop("do"), 0
     if do == "map":
-        weights = writer.map(asked["layer"], asked["head"])
-        return json.dumps(np.round(weights.astype(float), 4).tolist())
+        return json.dumps(_round(writer.map(asked["layer"], asked["head"])))
+    if do == "compare":
+        return json.dumps(writer.compare(**asked))
     if do == "neuron":
         activity, raised = writer.follow(asked["layer"], asked["neuron"])
         tokens_of = [[token_text(i, writer.model) for i in ids] for ids in raised]
@@ -393,8 +451,6 @@ def answer(writer: Writer, request: str) -> str:
         return json.dumps([[token_text(i, writer.model), p] for i, p in found])
     if do == "read":
         writer.read(**asked)
-    elif do == "change":
-        writer.change(**asked)
     elif do in ("append", "draw"):
         cached, known = asked.pop("cached", True), len(writer.ids)
         writer.append(asked["id"] if do == "append" else writer.draw(**asked), cached)
@@ -403,12 +459,19 @@ def answer(writer: Writer, request: str) -> str:
     new = zip(writer.ids[known:], writer.bits[known:], strict=True)
     following = next_tokens(writer.last)
     texts = [token_text(i, writer.model) for i in following["ids"]]
+    text, unfinished = whole_text(writer.ids[1:], writer.model)
     return json.dumps(
         {
             "known": known,
             "tokens": [[i, token_text(i, writer.model), bits] for i, bits in new],
-            "text": decode_ids(writer.ids[1:], writer.model),
+            "text": text,
+            "unfinished": unfinished,
             "isCut": writer.is_cut,
             "next": {**following, "texts": texts},
         }
     )
+
+
+def _round(weights: Float[np.ndarray, "n n"]) -> list[list[float]]:
+    """A map as JSON may have it."""
+    return np.round(weights.astype(float), 4).tolist()  # type: ignore[no-any-return]

@@ -125,8 +125,8 @@ def test_nothing_is_loaded_before_the_press(lang: str, visit: Visit) -> None:
 def check_neuron(one: Any, shown: Any, given: dict[str, Any]) -> None:
     """What a neuron raises, its five texts, their most active tokens, and the two shares."""
     text = shown.text_content()
-    tokens = [re.sub("^ +", lambda spaces: "␣" * len(spaces[0]), name) for name in one["raised"]]
-    assert given["comma"].join(tokens).replace("\n", "↵") in text
+    tokens = [name.replace(" ", "␣").replace("\n", "↵") for name in one["raised"]]
+    assert given["comma"].join(tokens) in text
     for kept, place in zip(one["strongest"], shown.locator(".next-looks").all(), strict=True):
         chips = place.locator(".next-look")
         assert chips.count() == len(kept["tokens"])
@@ -175,19 +175,24 @@ def shares(node: Any) -> list[float]:
     return [100 * math.exp(-nats) for nats in node["nats"]]
 
 
-def column(tab: Any, n: int) -> list[float | None]:
-    """Column n of the table in percent, or None where a token is not among the ten."""
+def column(tab: Any, n: int) -> list[float]:
+    """Column n of the table in percent."""
     cells = tab.locator(f"section[data-view] tbody td:nth-child({n + 2})").all_text_contents()
-    return [float(one.rstrip("%")) if "%" in one else None for one in cells]
+    return [float(one.strip("<%")) for one in cells]
 
 
-def check_column(found: list[float | None], first: Any, node: Any) -> None:
-    """What a node gives to the ten of the first one."""
-    given = dict(zip(node["ids"], shares(node), strict=True))
-    wanted = [given.get(i) for i in first["ids"]]
-    for one, other in zip(found, wanted, strict=True):
-        assert (one is None) == (other is None)
-        assert one is None or one == pytest.approx(other, abs=0.2)
+def check_table(tab: Any, *changes: dict[str, Any]) -> None:
+    """The whole model's ten and the five of the first change, by the package in each column."""
+    logits = []
+    for change in ({}, *changes):
+        writer().change(**change)
+        logits.append(writer().last.astype(float))
+    writer().change()
+    ten, five = np.argsort(-logits[0])[:10], np.argsort(-logits[1])[:5]
+    listed = [*ten, *(i for i in five if i not in ten)]
+    for n, one in enumerate(logits):
+        p = np.exp(one - one.max())
+        assert column(tab, n) == pytest.approx((100 * p / p.sum())[listed].tolist(), abs=0.2)
 
 
 def check_masking(tab: Any) -> None:
@@ -217,13 +222,10 @@ def check_multi_head(tab: Any) -> None:
 def check_positions(tab: Any) -> None:
     """A shift by 1,000 changes nothing; without positions the bars are others."""
     text = tab.locator("section[data-view] textarea").input_value()
-    whole = ask("read", text=text)["next"]
-    for _ in range(2):
-        check_column(column(tab, 0), whole, whole)
-    check_column(column(tab, 1), whole, whole)
-    moved = ask("change", spacing=[1000, 0])["next"]
+    ask("read", text=text)
+    check_table(tab, {})
     with_step(tab, 0)
-    check_column(column(tab, 1), whole, moved)
+    check_table(tab, {"spacing": (1000, 0)})
     assert column(tab, 0) != column(tab, 1)
     said = words("positions")["noNumber"].format(min="−1000000", max="1000000")
     for bad in ("1e300", ""):
@@ -246,14 +248,17 @@ def with_step(tab: Any, step: int) -> None:
 
 def check_real_models(tab: Any) -> None:
     """The head that is out, and the random one of its layer that the page names."""
-    whole = ask("read", text=tab.locator("section[data-view] textarea").input_value())["next"]
+    ask("read", text=tab.locator("section[data-view] textarea").input_value())
     control = tab.locator("section[data-view] th").nth(3).text_content()
     layer, other = map(int, re.findall(r"\d+", control))
     assert layer == 18
     assert other != 6
-    check_column(column(tab, 0), whole, whole)
-    check_column(column(tab, 1), whole, ask("change", heads=[[18, 6]])["next"])
-    check_column(column(tab, 2), whole, ask("change", heads=[[18, other]])["next"])
+    check_table(tab, {"heads": [(18, 6)]}, {"heads": [(18, other)]})
+    given = words("real-models")
+    assert tab.locator("section[data-view] th").nth(2).text_content() == given["without"].format(
+        given["out"]["head"].format("18.6")
+    )
+    assert tab.locator("section[data-view]").get_by_text(given["controlNote"]).count() == 1
 
 
 def check_assistant(tab: Any) -> None:
@@ -270,21 +275,75 @@ def check_assistant(tab: Any) -> None:
 
 def check_transformer_block(tab: Any) -> None:
     """The activity at each token, what the row raises there, and the cut."""
-    whole = ask("read", text=tab.locator("section[data-view] textarea").input_value())["next"]
-    said = ask("neuron", layer=19, neuron=209)
-    texts = tab.locator(".next-own .next-looks small").all_text_contents()
-    shown = [float(one.replace("−", "-")) for one in texts]
-    np.testing.assert_allclose(shown, said["activity"], atol=0.02)
+    ask("read", text=tab.locator("section[data-view] textarea").input_value())
+    check_activity(tab)
     assert "␣November, ␣December, ␣October" in tab.locator(".next-own .next-shown").inner_text()
-    check_column(column(tab, 1), whole, ask("change", neurons=[[19, 209]])["next"])
+    heading = tab.locator("section[data-view] .next-own th").nth(3).text_content()
+    check_table(
+        tab,
+        {"neurons": [(19, 209)]},
+        {"neurons": [tuple(map(int, re.findall(r"\d+", heading)))]},
+    )
+    read_instead(tab, "She was born in")
+    assert max(check_activity(tab)) < 20  # nothing here looks excited
+    tab.locator(".next-own .next-read button").nth(2).click()
+    given = words("transformer-block")["silent"].split("{activity}")[1]
+    assert tab.locator(".next-own .next-shown").get_by_text(given).count() == 1
+
+
+def check_activity(tab: Any) -> list[float]:
+    """The numbers by the package; the colours in percent of the largest in the dictionary."""
+    activity = np.array(ask("neuron", layer=19, neuron=209)["activity"])
+    chips = tab.locator(".next-own .next-looks .next-look")
+    shown = chips.locator("small").all_text_contents()
+    found = [float(one.replace("−", "-")) for one in shown]
+    np.testing.assert_allclose(found, activity, atol=0.02)
+    kept = load_neurons()["neurons"]["19.209"]["strongest"]
+    most = max(abs(one) for text in kept for one in text["activity"])
+    colours = [
+        float(one)
+        for one in chips.evaluate_all(
+            "(all) => all.map((one) => parseFloat(one.style.getPropertyValue('--weight')))"
+        )
+    ]
+    np.testing.assert_allclose(colours, np.minimum(100, 100 * abs(activity) / most), atol=0.5)
+    return colours
+
+
+def read_instead(tab: Any, text: str) -> Any:
+    """Another text is read, here and there."""
+    before = tab.locator(".next-own .next-shown > *").first.element_handle()
+    tab.locator("section[data-view] textarea").fill(text)
+    tab.get_by_text(words("masking")["read"], exact=True).click()
+    tab.wait_for_function("(one) => !one.isConnected", arg=before)
+    tab.wait_for_selector(".next-own .next-shown table")
+    return ask("read", text=text)
 
 
 def check_generation(tab: Any) -> None:
     """Both ways write what the package writes; the page has drawn the times."""
-    tab.get_by_text(words("generation")["race"], exact=True).click()
-    tab.get_by_text(words("generation")["same"], exact=True).wait_for()
-    text = tab.locator("section[data-view] textarea").input_value()
+    given = words("generation")
+    stop = tab.get_by_text(given["stop"], exact=True)
+    assert stop.is_disabled()
+    text = "Yesterday a fox crossed the road"
+    tab.locator("section[data-view] textarea").fill(text)  # and Read it is not pressed
+    tab.get_by_text(given["race"], exact=True).click()
+    tab.wait_for_selector(".next-times")
+    assert stop.is_enabled()
+    tab.get_by_text(given["same"], exact=True).wait_for()
+    assert stop.is_disabled()
     said = ask("read", text=text)
+    tokens = tab.locator(".next-read button").all_text_contents()
+    assert tokens == [one.replace(" ", "␣") for _, one, _ in said["tokens"]]
+    tab.wait_for_function(
+        "(part) => location.hash.includes(part)", arg=f"&{urlencode({'text': text})}&"
+    )
+    bars, marks = (
+        tab.locator(f".next-shown {place}").evaluate_all(COLOUR)
+        for place in (".next-times span:first-child i", ".next-mark")
+    )
+    assert bars == marks  # of the legend
+    assert bars[0] != bars[1]
     for _ in range(20):
         said = ask("draw", uniform=0.0, top_k=1)
     written = "".join(token for _, token, _ in said["tokens"])
@@ -293,6 +352,7 @@ def check_generation(tab: Any) -> None:
     assert len(times) >= 2
 
 
+COLOUR = "(all) => all.map((one) => getComputedStyle(one).backgroundColor)"
 CHECKS = {
     "masking": check_masking,
     "multi-head": check_multi_head,
@@ -308,7 +368,7 @@ OTHERS = {"positions": ["500", "0.5"], "transformer-block": ["300"]}  # for fiel
 STATE = """() => {
   const all = (selector) => [...document.querySelectorAll(`section[data-view] ${selector}`)];
   const shown = all(".next-shown").map((one) => one.innerText).join();
-  const isRace = all(".next-race").length > 0; // it takes another time
+  const isRace = all(".next-times").length > 0; // it takes another time
   return [
     ...all(":is(textarea, select, input)").map((one) => one.value),
     all(".next-read button").findIndex((one) => one.classList.contains("chosen")),

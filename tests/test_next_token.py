@@ -18,6 +18,7 @@ from attention_docs.locales import read_locale
 from attention_docs.next_word import MAX_TOKENS, REFERENCE, next_tokens
 from attention_docs.site.publish import live, models
 from attention_docs.smollm2 import encode_text, load_smollm2, mean_outputs
+from attention_docs.tokens import byte_characters, load_vocabulary
 from tests.conftest import each_language
 from tests.test_browser import assert_everyone_can_use, make_path
 from tests.test_heads import FILE, read_in_torch, run_in_torch
@@ -29,7 +30,7 @@ needs_model = pytest.mark.needs("runtime", "smollm2")
 PAGE = make_path("en", "next-word")
 KEPT = load_beginnings()
 SHARES = """(place) => [...document.querySelectorAll(`${place ?? ""} .next-bars b`)]
-  .map((one) => parseFloat(one.textContent))"""
+  .map((one) => parseFloat(one.textContent.replace("–", "0").replace("<", "")))"""
 SET = """([name, value]) => {
   const input = document.querySelectorAll(".next-sliders input")[name];
   input.value = value;
@@ -147,6 +148,70 @@ def test_sliders_do_what_the_package_does(visit: Visit, address: str) -> None:
         )
         ten = 100 * wanted[np.array(kept["ids"])]
         assert tab.evaluate(SHARES) == pytest.approx(ten.tolist(), abs=0.3), temperature
+
+
+def test_what_is_cut_away_is_not_called_rare(visit: Visit) -> None:
+    """With top-k 3 seven of the ten have no share, and no other token has; a rare one has some."""
+    tab = open_panel(visit)
+    tab.evaluate(SET, [1, 3])
+    shown = tab.locator(".next-bars b").all_text_contents()
+    assert [one == "–" for one in shown] == [False] * 3 + [True] * 7
+    assert tab.locator(".next-rest").text_content() == words("en")["rest"].format("–")
+    tab.evaluate(SET, [1, 11])
+    tab.evaluate(SET, [0, 0.2])  # shares to the fifth power, and their sum is 100 again
+    shares = np.array(shares_of(first("en"))) ** 5
+    shares *= 100 / shares.sum()
+    shown = tab.locator(".next-bars b").all_text_contents()
+    assert [one == "<0.1%" for one in shown] == [share < 0.05 for share in shares]
+    assert "<0.1%" in shown
+
+
+def all_texts() -> list[str]:
+    """Each token of the vocabulary, bytes that are no whole characters as ⟨E9 94⟩."""
+    bytes_of = {character: byte for byte, character in byte_characters().items()}
+    texts = []
+    for token in load_vocabulary()[0]:
+        content = bytes(bytes_of[one] for one in token)
+        try:
+            texts.append(content.decode())
+        except UnicodeDecodeError:
+            texts.append(f"⟨{content.hex(' ').upper()}⟩")
+    return texts
+
+
+def test_no_two_tokens_look_alike(visit: Visit) -> None:
+    """In all of the vocabulary, and nothing of them is invisible."""
+    texts = [*all_texts(), "\n   ", "\t", "return ", "\ufe0f", "⟨F0 9F⟩"]
+    shown = visit(PAGE).evaluate(
+        """async (texts) => {
+          const { showToken } = await import("/assets/live/show.js");
+          return texts.map(showToken);
+        }""",
+        texts,
+    )
+    assert shown[-5:] == ["↵␣␣␣", "⇥", "return␣", "⟨EF B8 8F⟩", "⟨F0 9F⟩"]
+    assert len(set(shown)) == len(set(texts)) > 49_000
+    unseen = re.compile(r"⟨[0-9A-F ]+⟩")
+    assert all(
+        unseen.sub("", one).isprintable() and " " not in unseen.sub("", one) for one in shown
+    )
+
+
+def test_the_times_are_medians(visit: Visit) -> None:
+    """Of the first five and the last five: a single slow token says nothing."""
+    seconds = [9, 0.1, 0.2, 0.3, 0.4, 5, 5, 0.8, 0.6, 0.9, 0.7, 0.01]
+    told = visit(PAGE).evaluate(
+        """async (seconds) => {
+          const { Times } = await import("/assets/live/next-times.js");
+          const { next } = JSON.parse(document.getElementById("__words").textContent);
+          const times = new Times(next);
+          seconds.forEach((one, n) => times.add(true, one, 31 + n));
+          return times.told.textContent.trim();
+        }""",
+        seconds,
+    )
+    wanted = {"first": "0.30", "before": 30, "last": "0.70", "after": 41}
+    assert told == words("en")["times"]["cached"].format(**wanted)
 
 
 def test_an_address_brings_the_place_back(visit: Visit) -> None:
@@ -283,16 +348,122 @@ def test_nothing_to_read(loaded: Any) -> None:
 def test_characters_of_several_tokens_stay_whole(loaded: Any) -> None:
     """A Chinese character takes up to three tokens; the text and the address have it as it was."""
     text = "他锁了锁，🙂"
-    assert any("⟨" in token for token in read(loaded, text))
+    tokens = read(loaded, text)
+    count = len(tokens)
+    assert any("⟨" in token for token in tokens)
     loaded.get_by_text(words("en")["writeOne"], exact=True).click()
     loaded.wait_for_function(
-        "(text) => document.querySelector('.next-own textarea').value.length > text.length",
-        arg=text,
+        "(n) => document.querySelectorAll('.next-read button').length > n", arg=count
     )
     assert loaded.locator(".next-own textarea").input_value().startswith(text)
     loaded.wait_for_function(
         "(part) => location.hash.includes(part)", arg=f"&text={quote_plus(text)}"
     )
+
+
+def box(tab: Any) -> str:
+    return str(tab.locator(".next-own textarea").input_value())
+
+
+@needs_model
+@pytest.mark.parametrize("press", ["writeOne", "writeMany", "compare"])
+def test_what_is_typed_is_read_first(press: str, loaded: Any) -> None:
+    """Whatever is pressed, the text in the box is the one that is meant; the old bars are out."""
+    read(loaded, "The moon is")
+    typed = "Blue cheese goes well with"
+    loaded.locator(".next-own textarea").fill(typed)
+    bars = loaded.locator(".next-own .next-bars")
+    assert bars.evaluate("(one) => one.inert")
+    assert loaded.locator(".next-own [role=status]").text_content() == words("en")["changed"]
+    loaded.get_by_text(words("en")[press], exact=True).click()
+    if press == "compare":
+        loaded.wait_for_selector(".next-compared table")
+        assert box(loaded) == typed
+    else:
+        loaded.wait_for_function(
+            "(n) => document.querySelector('.next-own textarea').value.length > n", arg=len(typed)
+        )
+        assert box(loaded).startswith(typed)
+    assert not bars.evaluate("(one) => one.inert")
+    if press == "writeMany":  # what is typed while it writes is kept, and ends the writing
+        loaded.locator(".next-own textarea").fill("Once more")
+        after = box(loaded)  # a token may come between the driver's selection and its typing
+        assert after.endswith("Once more")
+        loaded.wait_for_timeout(3000)
+        assert box(loaded) == after
+        assert bars.evaluate("(one) => one.inert")
+    loaded.wait_for_function("(part) => location.hash.includes(part)", arg=quote_plus(typed))
+
+
+@needs_model
+def test_nothing_is_written_on_an_empty_box(loaded: Any) -> None:
+    before = read(loaded, "Hello.")
+    loaded.locator(".next-own textarea").fill("")
+    loaded.get_by_text(words("en")["writeOne"], exact=True).click()
+    assert loaded.locator(".next-own [role=status]").text_content() == words("en")["empty"]
+    loaded.wait_for_timeout(1500)
+    assert loaded.locator(".next-read button").all_text_contents() == before
+    assert box(loaded) == ""
+
+
+@needs_model
+def test_half_a_character_stays_out_of_the_box(loaded: Any) -> None:
+    """After 🍕🍕 the likeliest are the bytes of a third, four in three tokens or two."""
+    text = "I love pizza 🍕🍕"
+    count = len(read(loaded, text))
+    loaded.locator(".next-own .next-bars button").first.click()
+    loaded.wait_for_function(
+        "(n) => document.querySelectorAll('.next-read button').length === n", arg=count + 1
+    )
+    assert loaded.locator(".next-read button").last.text_content() == "⟨F0 9F⟩"
+    assert box(loaded) == text
+    said = words("en")["unfinished"].format("F0 9F")
+    assert loaded.locator(".next-own").get_by_text(said).count() == 1
+    loaded.wait_for_timeout(500)
+    assert "%EF%BF%BD" not in loaded.evaluate("location.hash")
+    for n in (2, 3):
+        loaded.locator(".next-own .next-bars button").first.click()
+        loaded.wait_for_function(
+            "(n) => document.querySelectorAll('.next-read button').length === n", arg=count + n
+        )
+    assert box(loaded) == text + "🍕"
+
+
+@needs_model
+def test_the_box_shows_what_is_written(loaded: Any) -> None:
+    """It scrolls to its end, unless the reader has scrolled up."""
+    read(loaded, "A line of a long list.\n" * 14)
+    measure = """() => {
+      const box = document.querySelector(".next-own textarea");
+      return [box.scrollTop, box.scrollHeight - box.clientHeight];
+    }"""
+    for _ in range(2):
+        loaded.get_by_text(words("en")["writeOne"], exact=True).click()
+        loaded.wait_for_selector(".next-own [role=status]:has-text('per second')")
+        top, most = loaded.evaluate(measure)
+        assert top == pytest.approx(most, abs=2)
+        assert most > 50
+        loaded.evaluate("document.querySelector('.next-own textarea').scrollTop = 0")
+        loaded.evaluate("document.querySelector('.next-own [role=status]').textContent = ''")
+    loaded.locator(".next-own .next-bars button").first.click()
+    loaded.wait_for_timeout(3000)
+    assert loaded.evaluate(measure)[0] == 0
+
+
+@needs_model
+def test_a_row_of_the_map_is_chosen(loaded: Any) -> None:
+    count = len(read(loaded, "The cat sat on the"))
+    loaded.wait_for_function("(n) => document.querySelector('.next-map').width === n", arg=count)
+    area = loaded.locator(".next-map").bounding_box()
+    at = {"x": 5, "y": area["height"] * 2.5 / count}
+    loaded.locator(".next-map").click(position=at)
+    assert loaded.locator(".next-read .chosen").text_content() == "␣cat"
+    loaded.wait_for_selector(".next-looks-at:has-text('“␣cat”')")
+
+
+@each_language
+def test_how_much_is_read_is_said_before(lang: str) -> None:
+    assert str(MAX_TOKENS) in words(lang)["own"]
 
 
 @needs_model
@@ -363,7 +534,7 @@ COMPARED = """() => [...document.querySelectorAll(".next-compared tr")]
 
 
 @needs_model
-@pytest.mark.parametrize("kind", ["zero", "mean", "attention", "feed-forward"])
+@pytest.mark.parametrize("kind", ["zero", "mean", "attention", "feed-forward", "layer"])
 def test_a_part_is_taken_out(kind: str, loaded: Any, parameters: Any) -> None:
     """The first and the last of 270 heads, and another of the same layer; by torch."""
     read(loaded, "The cat sat on the")
@@ -377,23 +548,27 @@ def test_a_part_is_taken_out(kind: str, loaded: Any, parameters: Any) -> None:
         loaded.get_by_text(words("en")["compare"], exact=True).click()
         loaded.wait_for_selector(".next-compared table")
         heading, *found = loaded.evaluate(COMPARED)
-        if kind in ("attention", "feed-forward"):
-            runs: list[Any] = [{"skip": [(layer, kind)]}]
+        if kind not in ("zero", "mean"):
+            parts = ["attention", "feed-forward"] if kind == "layer" else [kind]
+            runs: list[Any] = [{"skip": [(layer, one) for one in parts]}]
+            named = words("en")["out"][kind].format(layer)
+            assert heading[2] == words("en")["without"].format(named)
         else:
+            named = words("en")["out"]["head"].format(f"{layer}.{head}")
+            assert heading[2] == words("en")["without"].format(named)
             other = int(re.findall(r"\d+\.(\d)", heading[3])[0])
             assert other != head
             runs = [{"cut": take(layer, one, kind)} for one in (head, other)]
         assert len(heading) == 2 + len(runs)
-        whole = run_in_torch(ids, parameters)[0][-1].topk(10).indices.tolist()
-        for n, options in enumerate([{}, *runs]):
-            probabilities = run_in_torch(ids, parameters, **options)[0][-1].softmax(-1)
-            ten = probabilities.topk(10).indices.tolist()
-            for i, row in zip(whole, found, strict=True):
-                if i in ten:
-                    share = 100 * probabilities[i].item()
-                    assert float(row[1 + n].rstrip("%")) == pytest.approx(share, abs=0.12)
-                else:
-                    assert row[1 + n] == words("en")["below"]
+        columns = [
+            run_in_torch(ids, parameters, **options)[0][-1].softmax(-1) for options in ({}, *runs)
+        ]
+        listed = columns[0].topk(10).indices.tolist()  # then what the changed model says instead
+        listed += [i for i in columns[1].topk(5).indices.tolist() if i not in listed]
+        for n, probabilities in enumerate(columns):
+            for i, row in zip(listed, found, strict=True):
+                share = float(row[1 + n].strip("<%"))
+                assert share == pytest.approx(100 * probabilities[i].item(), abs=0.12)
 
 
 def take(layer: int, head: int, kind: str) -> Any:

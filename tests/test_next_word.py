@@ -28,10 +28,11 @@ from attention_docs.next_word import (
     next_tokens,
     surprises,
     token_text,
+    whole_text,
 )
 from attention_docs.site.publish import beginnings
 from attention_docs.smollm2 import encode_text, mean_outputs, run_model
-from attention_docs.tokens import split_words
+from attention_docs.tokens import byte_characters, split_words
 from tests.conftest import ROOT
 from tests.test_heads import FILE, make_small, needs_model, read_in_torch, run_in_torch
 
@@ -220,15 +221,63 @@ def test_a_reader_takes_a_head_out(writer: Writer) -> None:
     _, p = make_small(9)
     whole = ask(writer, "read", text="dcbm")["next"]
     ids = torch.tensor(writer.ids)
-    zero = ask(writer, "change", heads=[[3, 8]])["next"]
-    wanted, _ = run_in_torch(ids, p, [(3, 8)])
-    found = -torch.log_softmax(wanted[-1], dim=-1).topk(COUNT).values
-    np.testing.assert_allclose(zero["nats"], found, rtol=0, atol=1e-3)
-    mean = ask(writer, "change", heads=[[3, 8]], by_mean=True)["next"]
-    assert mean["nats"] != zero["nats"] != whole["nats"]
-    np.testing.assert_array_equal(writer.cut[3, 8], writer.means[3, 8])  # type: ignore[call-overload]
-    assert ask(writer, "change", skip=[[3, "attention"]])["next"]["nats"] != whole["nats"]
-    assert ask(writer, "change")["next"]["nats"] == whole["nats"]
+    changes: list[dict[str, Any]] = [
+        {"heads": [[3, 8]]},
+        {"skip": [[3, "attention"], [3, "feed-forward"]]},
+        {"heads": [[3, 8]], "by_mean": True},
+    ]
+    found = ask(writer, "compare", changes=changes, head=[4, 7])
+    assert found["texts"] == [writer.model.tokens[i] for i in found["ids"]]
+    runs = [
+        run_in_torch(ids, p, **one)
+        for one in (
+            {},
+            {"cut": [(3, 8)]},
+            {"skip": [(3, "attention"), (3, "feed-forward")]},
+            {"cut": {(3, 8): torch.tensor(writer.means[3, 8])}},
+        )
+    ]
+    for n, (logits, weights) in enumerate(runs):
+        shares = logits[-1].softmax(dim=-1)
+        np.testing.assert_allclose(found["shares"][n], shares[found["ids"]], rtol=0, atol=1e-3)
+        np.testing.assert_allclose(found["maps"][n], weights[4, 7], rtol=0, atol=3e-4)
+    assert len({tuple(one) for one in found["shares"]}) == 4
+    assert ask(writer, "compare", changes=[{}])["shares"][1] == found["shares"][0]
+    said = ask(writer, "append", id=6)["next"]
+    assert said["nats"] == unchanged(writer, "dcbm", 6)["nats"] != whole["nats"]
+
+
+def unchanged(writer: Writer, text: str, i: int) -> Any:
+    ask(writer, "read", text=text)
+    return ask(writer, "append", id=i)["next"]
+
+
+def test_what_a_changed_model_says_instead(writer: Writer) -> None:
+    """The ten of the whole model, then the five of the changed one that are not among them."""
+    _, p = make_small(9)
+    ask(writer, "read", text="dcbm")
+    skip = [(layer, "attention") for layer in range(30)]
+    ids = torch.tensor(writer.ids)
+    ten, five = (
+        run_in_torch(ids, p, **one)[0][-1].topk(count).indices.tolist()
+        for one, count in (({}, COUNT), ({"skip": skip}, 5))
+    )
+    assert not set(five) <= set(ten)
+    found = ask(writer, "compare", changes=[{"skip": skip}])
+    assert found["ids"] == [*ten, *(i for i in five if i not in ten)]
+
+
+def test_a_text_that_ends_inside_a_character() -> None:
+    """By Python's own codec: the bytes of 🍕 are F0 9F 8D 95, and a lone 8D is none of a text."""
+    characters = byte_characters()
+    pizza = [characters[byte] for byte in "🍕".encode()]
+    model = make_small(9)[0]._replace(tokens=["a", *pizza, "Ġ"])
+    for count in range(5):
+        text, unfinished = whole_text([0, 5, *range(1, count + 1)], model)
+        assert (text, unfinished) == (
+            ("a 🍕", "") if count == 4 else ("a ", "🍕".encode()[:count].hex(" ").upper())
+        )
+    assert whole_text([1, 2, 0, 3], model) == ("�a�", "")
 
 
 @pytest.mark.parametrize(
@@ -247,7 +296,8 @@ def test_a_reader_moves_the_positions(spacing: tuple[float, float], writer: Writ
     _, p = make_small(9)
     whole = ask(writer, "read", text="dcbmk")["next"]
     first, step = spacing
-    moved = ask(writer, "change", spacing=spacing)
+    writer.change(spacing=spacing)
+    moved = {"next": next_tokens(writer.last)}
     is_same = np.allclose(moved["next"]["nats"], whole["nats"], rtol=0, atol=1e-3)
     assert is_same == (step == 1)
     for _ in range(2):
@@ -279,7 +329,8 @@ def test_a_reader_follows_a_neuron(writer: Writer) -> None:
     for texts, sign in zip(found["raised"], (1, -1), strict=True):
         order = (sign * raised).topk(COUNT).indices
         assert texts == [writer.model.tokens[i] for i in order]
-    cut = ask(writer, "change", neurons=[[21, 5], [21, 0]])["next"]
+    writer.change(neurons=[(21, 5), (21, 0)])
+    cut = next_tokens(writer.last)
     down = p[f"{b}ffn_down"].clone()
     down[:, [0, 5]] = 0
     wanted, _ = run_in_torch(ids, {**p, f"{b}ffn_down": down})

@@ -252,8 +252,8 @@ SPECIAL = """
     language_model.language_model language_model.sample language_model.token_ids
     language_model.without_head long_sequences.t5_bias maps.attention_flow maps.attention_rollout
     maps.with_residual minilm.read_sentence multi_head.multi_head_attention
-    next_word.guess_by_layer next_word.next_tokens next_word.token_text positions.learned
-    positions.rope sequences.window_layer smollm2.cut_neurons smollm2.decode_ids
+    next_word.guess_by_layer next_word.next_tokens next_word.token_text next_word.whole_text
+    positions.learned positions.rope sequences.window_layer smollm2.cut_neurons smollm2.decode_ids
     smollm2.encode_chat smollm2.encode_text smollm2.mean_outputs smollm2.neuron_activity
     smollm2.neuron_writes smollm2.run_model transformer_block.encoder_block positions.sinusoids
     learning.finite_differences precision.round_to precision.rounded_sum precision.rounded_product

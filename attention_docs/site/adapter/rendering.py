@@ -192,7 +192,7 @@ def _describe_script(state: BuildState, published: PublishedPage) -> dict[str, A
     if published.page.asks_for("next-token"):
         found["next"] = {
             **words["next"],
-            **{name: dict(words["next"][name]) for name in ("kinds", "times")},
+            **{name: dict(words["next"][name]) for name in ("kinds", "out", "times")},
             "data": make_relative(live_pages.BEGINNINGS.format(lang), published.url),
             "reference": REFERENCE,
             "broken": words["live"]["broken"],

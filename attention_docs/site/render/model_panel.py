@@ -15,7 +15,8 @@ SHARED = (
     *("load", "cancel", "cancelled", "loading", "amount", "seconds", "starting"),
     *("keep", "keptAll", "keptSome", "remove", "full", "lost", "killed"),
     *("opening", "own", "read", "reading", "empty", "cut", "id", "comma"),
-    *("token", "whole", "without", "control", "below"),
+    *("token", "whole", "without", "control", "controlNote", "out"),
+    *("map", "times", "stop", "bytes"),
 )
 """The words that every panel takes from those of the first one."""
 
@@ -35,4 +36,5 @@ def describe_panel(view: str, words: Mapping[str, Any]) -> dict[str, Any]:
     """What the script of a panel says, out of the words of the site."""
     common = {name: text for name, text in words["model"].items() if isinstance(text, str)}
     shared = {name: words["next"][name] for name in SHARED}
+    shared |= {name: dict(text) for name, text in shared.items() if isinstance(text, Mapping)}
     return {**shared, **common, **words["model"][view], "view": view}

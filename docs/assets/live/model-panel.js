@@ -8,22 +8,22 @@ import { ModelOffer } from "./model-offer.js";
 import {
   chooseBelow,
   compareTable,
+  compareWithControl,
   drawOther,
-  drawTimes,
   HEADS,
   LAYERS,
   LONGEST,
   listLooks,
   paintMap,
-  toShare,
 } from "./model-parts.js";
 import { loadNeurons } from "./neurons.js";
-import { showToken } from "./next-bars.js";
+import { MANY, Times } from "./next-times.js";
+import { explainBytes, showToken, toShare } from "./show.js";
 
 let words; // of this panel, from a file of its own
 const TROPHY = "The trophy doesn't fit into the brown suitcase because it";
-const COUNT = 20; // tokens that are written with the cache and without
 const NEURONS = 1536; // of a layer
+const SILENT = 0.1; // of the largest activity, below which a neuron does next to nothing
 const POSITIONS = { min: -1e6, max: 1e6, step: "any" }; // float32 tells all of them apart
 
 /* Put the panel in place of a paragraph. */
@@ -107,6 +107,9 @@ class Panel {
     const actions = (this.view.actions ?? []).map(([word, press]) =>
       makeButton("md-button", words[word], () => press(this)),
     );
+    this.halt = makeButton("md-button", words.stop, () => this.stop(), { disabled: true });
+    if (this.view.waits) actions.push(this.halt);
+    this.hint = element("p", { class: "next-note" });
     this.shown = element("div", { class: "next-shown" });
     this.own.replaceChildren(
       element("label", { class: "next-choose" }, element("span", {}, words.own), this.field),
@@ -118,6 +121,7 @@ class Panel {
       this.tokens,
       element("p", { class: "next-tools" }, ...fields, ...actions),
       this.status,
+      this.hint,
       this.shown,
     );
     const names = (this.view.keeps ?? []).filter((name) => name in given);
@@ -147,8 +151,8 @@ class Panel {
     return Number(this.values[name].value);
   }
 
-  async ask(request) {
-    const answer = await this.offer.model.ask(words.view, request);
+  async ask(request, view = "") {
+    const answer = await this.offer.model.ask(words.view, request, view);
     this.seconds = answer?.seconds;
     return answer?.said ?? null;
   }
@@ -160,29 +164,44 @@ class Panel {
 
   /* --- the text */
 
-  async read(row = this.view.row) {
-    const text = this.field.value;
-    if (!text.trim()) {
+  async read(row) {
+    if (!(await this.readField(row))) return;
+    if (!this.view.waits) return this.update();
+    this.tellCut();
+    this.remember();
+  }
+
+  /* The text in the box, its tokens, and nothing yet of what the view makes of it. */
+  async readField(row = this.view.row) {
+    const box = this.field.value;
+    if (!box.trim()) {
       this.status.textContent = words.empty;
       this.field.focus();
-      return;
+      return false;
     }
+    this.stop();
     this.status.textContent = words.reading;
-    this.turn += 1;
     const { turn } = this;
-    const said = await this.ask({ do: "read", text: text.slice(0, LONGEST) });
-    if (!said || turn !== this.turn) return;
-    const { tokens: list, next: node, isCut, text: known } = said;
-    Object.assign(this, { list, node, isCut, text: known });
+    const said = await this.ask({ do: "read", text: box.slice(0, LONGEST) });
+    if (!said || turn !== this.turn) return false;
+    const { tokens: list, next: node, isCut, text } = said;
+    Object.assign(this, { list, node, isCut, text, box });
     this.row = list[Number(row)] ? Number(row) : list.length - 1;
     this.tokens.replaceChildren(...this.list.map((token, n) => this.makeToken(token, n)));
     this.mark();
+    const texts = [...list.map(([, token]) => token), ...node.texts];
+    this.hint.textContent = explainBytes(words, texts);
     this.data = null;
     this.shown.replaceChildren();
-    if (!this.view.waits) return this.update();
-    this.kept = {};
+    if (this.view.waits) this.kept = {};
+    return true;
+  }
+
+  /* What is being made of the text is left as it is. */
+  stop() {
+    this.turn += 1;
+    this.halt.disabled = true;
     this.tellCut();
-    this.remember();
   }
 
   tellCut() {
@@ -215,7 +234,8 @@ class Panel {
 
   async update() {
     if (!this.list) return;
-    this.turn += 1;
+    if (this.field.value !== this.box && !(await this.readField())) return; // another text by now
+    this.stop();
     const { turn } = this;
     this.data = null;
     const wrong = Object.values(this.values).find((one) => !one.checkValidity());
@@ -224,10 +244,11 @@ class Panel {
       return;
     }
     this.status.textContent = words.reading;
+    this.halt.disabled = false;
     const data = await this.view.load(this, () => turn === this.turn);
     if (!data || turn !== this.turn) return;
     this.data = data;
-    this.tellCut();
+    this.stop();
     this.draw();
     this.remember();
   }
@@ -237,15 +258,9 @@ class Panel {
     for (const canvas of this.shown.querySelectorAll("canvas")) canvas.paint?.();
   }
 
-  /* What comes next once the model is changed in one way after another, or null. */
-  async compare(changes, isWanted, more = () => null) {
-    const found = [];
-    for (const change of changes) {
-      const said = isWanted() && (await this.ask({ do: "change", ...change }));
-      if (!said) return null;
-      found.push({ node: said.next, more: await more() });
-    }
-    return found;
+  /* What comes next, and where a head looks, in the whole model and after each change, or null. */
+  compare(changes, head = null) {
+    return this.ask({ do: "compare", changes, head }, "compare");
   }
 }
 
@@ -254,9 +269,9 @@ class Panel {
 const say = (word, parts) => element("p", {}, fillTemplate(words[word], parts));
 
 /* A map, painted once it stands on the page and has its colour. */
-function makeMap(map, label) {
+function makeMap(map, row, label) {
   const canvas = element("canvas", { class: "next-map", role: "img", "aria-label": label });
-  canvas.paint = () => paintMap(canvas, map);
+  canvas.paint = () => paintMap(canvas, map, row);
   return canvas;
 }
 
@@ -267,7 +282,12 @@ function makeNamedMap(panel, name, map) {
     list: listLooks(map[panel.row], panel.list, 2, words.comma),
   });
   const caption = element("figcaption", {}, element("b", {}, name), ` ${looks}`);
-  return element("figure", { class: "next-named" }, makeMap(map, `${name} ${looks}`), caption);
+  return element(
+    "figure",
+    { class: "next-named" },
+    makeMap(map, panel.row, `${name} ${looks}`),
+    caption,
+  );
 }
 
 /* Tokens with a number each, and a colour as strong as the number is large. */
@@ -285,13 +305,14 @@ function makeChips(panel, numbers, most, text) {
 function makeBars(name, node) {
   const items = node.texts.map((text, n) => {
     const bar = element("i", {});
-    bar.style.width = toShare(node.nats[n]);
+    const p = Math.exp(-node.nats[n]);
+    bar.style.width = `${100 * p}%`;
     return element(
       "li",
       {},
       element("span", { class: "next-token-text", translate: "no" }, showToken(text)),
       element("span", { class: "next-track" }, bar),
-      element("b", {}, toShare(node.nats[n])),
+      element("b", {}, toShare(p)),
     );
   });
   const list = element("ol", { class: "next-bars" }, ...items);
@@ -320,7 +341,7 @@ const VIEWS = {
       return [
         say("sees", { word: panel.word(), n: row + 1, all: list.length, hidden }),
         makeChips(panel, map[row], 1, (weight, j) => (j > row ? "–" : weight.toFixed(2))),
-        makeMap(map, listLooks(map[row], list, 4, words.comma)),
+        makeMap(map, row, listLooks(map[row], list, 4, words.comma)),
         say("map"),
       ];
     },
@@ -356,27 +377,17 @@ const VIEWS = {
       firstPosition: [1000, POSITIONS],
       step: [1, POSITIONS],
     },
-    async load(panel, isWanted) {
-      const spacings = [
-        [0, 1],
-        [panel.get("firstPosition"), panel.get("step")],
-      ];
-      const changes = spacings.map((spacing) => ({ spacing }));
-      return panel.compare(changes, isWanted, () => panel.map());
+    load(panel) {
+      const spacing = [panel.get("firstPosition"), panel.get("step")];
+      return panel.compare([{ spacing }], [panel.get("layer"), panel.get("headNumber")]);
     },
-    draw(panel, [before, after]) {
+    draw(panel, found) {
       const names = [words.asRead, words.moved];
-      const apart = farthest(before.more, after.more);
+      const figures = found.maps.map((map, n) => makeNamedMap(panel, names[n], map));
       return [
-        sideBySide(
-          makeNamedMap(panel, names[0], before.more),
-          makeNamedMap(panel, names[1], after.more),
-        ),
-        say("apart", apart.toFixed(4)),
-        compareTable(words, [
-          [names[0], before.node],
-          [names[1], after.node],
-        ]),
+        sideBySide(...figures),
+        say("apart", farthest(...found.maps).toFixed(4)),
+        compareTable(words, names, found),
       ];
     },
   },
@@ -389,26 +400,18 @@ const VIEWS = {
       ["putBack", (panel) => putBack(panel)],
     ],
     keeps: ["out", "control"],
-    load(panel, isWanted) {
+    load(panel) {
       const out = readHeads(panel.kept.out) ?? [[18, 6]];
       const others = readHeads(panel.kept.control) ?? drawControls(out);
       panel.kept = { out: writeHeads(out), control: writeHeads(others) };
-      const changes = [{}, { heads: out }, { heads: others }];
-      return panel.compare(changes, isWanted);
+      return panel.compare([{ heads: out }, { heads: others }]);
     },
     draw(panel, found) {
-      const name = (heads) => heads.replaceAll(",", words.comma) || "–";
-      const names = [
-        words.whole,
-        fillTemplate(words.without, name(panel.kept.out)),
-        fillTemplate(words.control, name(panel.kept.control)),
-      ];
-      return [
-        compareTable(
-          words,
-          found.map(({ node }, n) => [names[n], node]),
-        ),
-      ];
+      const name = (heads) => heads.split(",").map((one) => fillTemplate(words.out.head, one));
+      const names = [panel.kept.out, panel.kept.control].map((heads) =>
+        heads ? name(heads).join(words.comma) : "–",
+      );
+      return compareWithControl(words, names, found);
     },
   },
 
@@ -416,52 +419,35 @@ const VIEWS = {
     text: "Once upon a time",
     waits: true, // until a press asks for it
     keeps: ["race"],
-    actions: [
-      ["race", (panel) => panel.update()],
-      ["stop", (panel) => panel.read()],
-    ],
+    actions: [["race", (panel) => panel.update()]],
     async load(panel, isWanted) {
-      const series = [[], []];
-      const written = [[], []];
+      const data = { times: new Times(words), written: [[], []] };
       for (const [k, cached] of [true, false].entries()) {
-        const text = panel.field.value.slice(0, LONGEST);
-        let said = await panel.ask({ do: "read", text });
-        for (let n = 0; n < COUNT && said && isWanted(); n += 1) {
+        let said = await panel.ask({ do: "read", text: panel.box.slice(0, LONGEST) });
+        for (let n = 0; n < MANY && said && isWanted(); n += 1) {
           said = await panel.ask({ do: "draw", uniform: 0.5, top_k: 1, cached });
           if (!said) return null;
-          series[k].push(panel.seconds);
-          written[k].push(said.tokens[0]);
-          panel.shown.replaceChildren(...this.draw(panel, { series, written }));
-          for (const canvas of panel.shown.querySelectorAll("canvas")) canvas.paint();
+          data.times.add(cached, panel.seconds, said.known + 1);
+          data.written[k].push(said.tokens[0]);
+          panel.shown.replaceChildren(...this.draw(panel, data));
         }
         if (!said || !isWanted()) return null;
       }
-      panel.kept = { race: COUNT };
-      return { series, written };
+      panel.kept = { race: MANY };
+      return data;
     },
-    draw(panel, { series, written }) {
-      const canvas = element("canvas", { class: "next-race", width: 640, height: 128 });
-      canvas.paint = () => drawTimes(canvas, series, COUNT);
-      const last = (took) =>
-        took.slice(-5).reduce((sum, one, _, { length }) => sum + one / length, 0);
-      const [cached, again] = series.map((took) => (took.length ? last(took).toFixed(2) : "–"));
-      const text = written[0].map(([, token]) => token).join("");
-      const same = written[1].every(([id], n) => id === written[0][n]?.[0]);
-      const ends = written[1].length === COUNT ? [say(same ? "same" : "different")] : [];
-      const note = say("times", { cached, again });
-      return [
-        element("p", { translate: "no" }, `${panel.field.value}${text}`),
-        canvas,
-        note,
-        ...ends,
-      ];
+    draw(panel, { times, written: [cached, whole] }) {
+      const text = cached.map(([, token]) => token).join("");
+      const same = whole.every(([id], n) => id === cached[n]?.[0]);
+      const ends = whole.length === MANY ? [say(same ? "same" : "different")] : [];
+      return [element("p", { translate: "no" }, `${panel.text}${text}`), times.element, ...ends];
     },
   },
 
   assistant: {
     text: "What is the capital of France?",
     async load(panel, isWanted) {
-      const text = panel.field.value.slice(0, LONGEST);
+      const text = panel.box.slice(0, LONGEST);
       const chat = isWanted() && (await panel.ask({ do: "read", text, as_chat: true }));
       return chat || null;
     },
@@ -483,33 +469,34 @@ const VIEWS = {
       panel.neurons = await loadNeurons(words, (numbers) => panel.choose(numbers));
       if (panel.neurons) panel.offer.element.before(panel.neurons.element);
     },
-    async load(panel, isWanted) {
+    async load(panel) {
       const [layer, neuron] = [panel.get("layer"), panel.get("neuron")];
       const given = Number(panel.kept.control ?? neuron);
       const drawn = (neuron + 1 + Math.floor(Math.random() * (NEURONS - 1))) % NEURONS;
       const other = isBelow(given, NEURONS) && given !== neuron ? given : drawn;
       panel.kept = { control: other };
       panel.neurons?.show(layer, neuron);
-      const changes = [{}, { neurons: [[layer, neuron]] }, { neurons: [[layer, other]] }];
-      const found = await panel.compare(changes, isWanted);
+      const changes = [neuron, other].map((one) => ({ neurons: [[layer, one]] }));
+      const found = await panel.compare(changes);
       const said = found && (await panel.ask({ do: "neuron", layer, neuron }));
-      return said && { ...said, found, names: [neuron, other].map((one) => `${layer}.${one}`) };
+      const most = panel.neurons?.findMost(layer, neuron);
+      return (
+        said && { ...said, most, found, names: [neuron, other].map((one) => `${layer}.${one}`) }
+      );
     },
-    draw(panel, { activity, raised, found, names }) {
-      const most = Math.max(...activity.map(Math.abs));
+    draw(panel, { activity, raised, most, found, names }) {
+      const full = most ?? Math.max(...activity.map(Math.abs));
       const now = activity[panel.row];
       const list = raised[now < 0 ? 1 : 0].map(showToken).join(words.comma);
-      const columns = [
-        words.whole,
-        fillTemplate(words.without, names[0]),
-        fillTemplate(words.control, names[1]),
-      ];
+      const parts = { word: panel.word(), activity: signed(now), list, most: full.toFixed(2) };
       return [
-        makeChips(panel, activity, most, signed),
-        say("raises", { word: panel.word(), activity: signed(now), list }),
-        compareTable(
+        makeChips(panel, activity, full, signed),
+        say("scale", parts),
+        say(Math.abs(now) < SILENT * full ? "silent" : "raises", parts),
+        ...compareWithControl(
           words,
-          found.map(({ node }, n) => [columns[n], node]),
+          names.map((one) => fillTemplate(words.out.neuron, one)),
+          found,
         ),
       ];
     },

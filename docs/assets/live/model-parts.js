@@ -1,7 +1,7 @@
 /* What panels of the model that writes share: choices of a layer and a head, a map, a row of it in words,
    and a table that compares next tokens. */
-import { element } from "./dom.js";
-import { showToken } from "./next-bars.js";
+import { element, fillTemplate } from "./dom.js";
+import { showToken, toShare } from "./show.js";
 
 export const LAYERS = 30;
 export const HEADS = 9;
@@ -16,9 +16,11 @@ export function chooseBelow(size, onchange) {
 /* Another head of nine, at random. */
 export const drawOther = (head) => (head + 1 + Math.floor(Math.random() * (HEADS - 1))) % HEADS;
 
-/* The weights as shades, a row for each token that asks. */
-export function paintMap(canvas, map) {
+/* The weights as shades, a row for each token that asks; the chosen `row` is marked. */
+export function paintMap(canvas, map, row) {
   const n = map.length;
+  canvas.style.setProperty("--from", `${(100 * row) / n}%`);
+  canvas.style.setProperty("--to", `${(100 * (row + 1)) / n}%`);
   Object.assign(canvas, { width: n, height: n });
   const pen = canvas.getContext("2d", { willReadFrequently: true });
   pen.fillStyle = getComputedStyle(canvas).color;
@@ -37,39 +39,23 @@ export function listLooks(row, tokens, most, comma) {
   return named.map((j) => `${showToken(tokens[j][1])} ${row[j].toFixed(2)}`).join(comma);
 }
 
-export const toShare = (nats) => `${(100 * Math.exp(-nats)).toFixed(1)}%`;
-
-/* The ten of the first of `columns`, pairs of a name and next tokens, and what the others give them. */
-export function compareTable(words, columns) {
-  const [, before] = columns[0];
-  const share = (node, id) => {
-    const n = node.ids.indexOf(id);
-    return n < 0 ? words.below : toShare(node.nats[n]);
-  };
-  const rows = before.ids.map((id, n) => {
-    const cells = columns.map(([, node]) => element("td", {}, share(node, id)));
-    const name = element("th", { scope: "row", translate: "no" }, showToken(before.texts[n]));
+/* What each model of `names` gives to the tokens that were compared. */
+export function compareTable(words, names, { texts, shares }) {
+  const rows = texts.map((text, n) => {
+    const cells = shares.map((column) => element("td", {}, toShare(column[n])));
+    const name = element("th", { scope: "row", translate: "no" }, showToken(text));
     return element("tr", {}, name, ...cells);
   });
-  const names = [words.token, ...columns.map(([name]) => name)];
-  const first = element("tr", {}, ...names.map((one) => element("th", { scope: "col" }, one)));
+  const heads = [words.token, ...names].map((one) => element("th", { scope: "col" }, one));
+  const first = element("tr", {}, ...heads);
   return element("table", {}, element("thead", {}, first), element("tbody", {}, ...rows));
 }
 
-/* The seconds that tokens took: a bar each, `series` by `series` side by side. */
-export function drawTimes(canvas, series, count) {
-  const pen = canvas.getContext("2d");
-  const { width, height } = canvas;
-  pen.clearRect(0, 0, width, height);
-  const most = Math.max(...series.flat());
-  const each = width / count;
-  series.forEach((took, k) => {
-    const colour = getComputedStyle(canvas).getPropertyValue(`--series-${k}`);
-    pen.fillStyle = colour || getComputedStyle(canvas).color;
-    took.forEach((one, n) => {
-      const high = ((height - 4) * one) / most;
-      const wide = (each - 2) / series.length;
-      pen.fillRect(n * each + k * wide, height - high, wide, high);
-    });
-  });
+/* The same for the whole model, without the part `out`, and without `other`, drawn as a control. */
+export function compareWithControl(words, [out, other], found) {
+  const names = [words.whole, fillTemplate(words.without, out), fillTemplate(words.control, other)];
+  return [
+    compareTable(words, names, found),
+    element("p", { class: "next-note" }, words.controlNote),
+  ];
 }

@@ -1,7 +1,7 @@
 /* Neurons of the model that writes, as they were measured beforehand (attention_docs/site/publish/neurons.py):
    what each of them writes, which texts make it most active, and what it costs to cut it there. */
 import { element, fillTemplate, resolveUrl } from "./dom.js";
-import { showToken } from "./next-bars.js";
+import { showToken } from "./show.js";
 
 const NAMED = 3; // tokens that name a neuron in the list
 
@@ -45,6 +45,16 @@ class Neurons {
     this.draw();
   }
 
+  /* The largest activity of a neuron in the dictionary; the middle one of all, if it was not measured. */
+  findMost(layer, neuron) {
+    const most = ({ strongest }) =>
+      Math.max(...strongest.flatMap(({ activity }) => activity.map(Math.abs)));
+    const measured = this.neurons[`${layer}.${neuron}`];
+    if (measured) return most(measured);
+    const all = Object.values(this.neurons).map(most);
+    return all.sort((a, b) => a - b)[all.length >> 1];
+  }
+
   /* Another one, if it was measured. */
   show(layer, neuron) {
     const name = `${layer}.${neuron}`;
@@ -61,7 +71,7 @@ class Neurons {
     const { words, size } = this;
     const { sign, raised, active, strongest } = this.neurons[this.select.value];
     const list = this.list(raised);
-    const most = Math.max(...strongest.flatMap(({ activity }) => activity.map(Math.abs)));
+    const most = this.findMost(...this.select.value.split("."));
     const moved = strongest.flatMap(({ next: [whole, , ...others] }) =>
       others.map((p) => Math.abs(p - whole)),
     );

@@ -1,8 +1,10 @@
 /* The ten likeliest next tokens as bars that can be pressed, and three sliders that change how one of
    them is drawn: temperature, top-k, top-p, in the order of `token_distribution` of the package. */
 import { element, fillTemplate } from "./dom.js";
+import { showToken, toShare } from "./show.js";
 
 const COUNT = 10;
+const ROUNDING = 1e-9;
 const RANGES = {
   temperature: { min: 0.2, max: 2, step: 0.05, value: 1 },
   topK: { min: 1, max: COUNT + 1, step: 1, value: COUNT + 1 }, // one more stands for all
@@ -40,10 +42,6 @@ export function distribution({ nats, rest }, powers, { temperature, topK, topP }
   const whole = topP === 1 ? 1 : isBeyond ? topP : mass;
   return kept.map((p) => p / whole);
 }
-
-/* A token as it can be seen: a space as ␣ in front of it, the end of a line as ↵. */
-export const showToken = (text) =>
-  text.replace(/^ +/, (spaces) => "␣".repeat(spaces.length)).replaceAll("\n", "↵");
 
 export class Bars {
   /* `choose(n)` is called with the place of the bar that is pressed, `changed()` after a slider. */
@@ -95,7 +93,7 @@ export class Bars {
 
   makeRow(text, n) {
     const [bar, share] = [element("i", {}), element("b", {})];
-    const [, spaces, letters] = /^(␣*)(.*)$/su.exec(showToken(text));
+    const [, spaces, letters] = /^(␣*)(.+)$/su.exec(showToken(text)); // one of spaces alone has a line
     const mark = spaces && element("span", { class: "next-space" }, spaces);
     const token = element("span", { class: "next-token-text", translate: "no" }, mark, letters);
     const content = [token, element("span", { class: "next-track" }, bar, share)];
@@ -117,11 +115,11 @@ export class Bars {
     const found = distribution(this.node, this.powers, settings);
     this.rows.forEach(({ bar, share, button, text }, n) => {
       bar.style.setProperty("--share", found[n]);
-      share.textContent = `${(100 * found[n]).toFixed(1)}%`;
+      share.textContent = toShare(found[n]);
       button.classList.toggle("out", found[n] === 0);
       button.setAttribute("aria-label", `${showToken(text)} ${share.textContent}`);
     });
-    const left = Math.max(0, 1 - found.reduce((sum, p) => sum + p, 0));
-    this.rest.textContent = fillTemplate(this.words.rest, (100 * left).toFixed(1));
+    const left = 1 - found.reduce((sum, p) => sum + p, 0);
+    this.rest.textContent = fillTemplate(this.words.rest, toShare(left > ROUNDING ? left : 0));
   }
 }

@@ -1,10 +1,19 @@
 /* Where a head of the model looks on the reader's text, and what the next tokens are without it: the bars
    before and after, with another head of the same layer as control. */
 import { element, fillTemplate, makeButton } from "./dom.js";
-import { compareTable, drawOther, HEADS, LAYERS, listLooks, paintMap } from "./model-parts.js";
-import { showToken } from "./next-bars.js";
+import {
+  compareTable,
+  compareWithControl,
+  drawOther,
+  HEADS,
+  LAYERS,
+  listLooks,
+  paintMap,
+} from "./model-parts.js";
+import { showToken } from "./show.js";
 
-const KINDS = ["zero", "mean", "attention", "feed-forward"];
+const PARTS = ["attention", "feed-forward"];
+const KINDS = ["zero", "mean", ...PARTS, "layer"];
 
 export class Heads {
   /* `live` asks the model, and has the tokens that are `shown`, the chosen `row`, and the next ones. */
@@ -19,9 +28,12 @@ export class Heads {
     this.head = makeSelect(numbers(HEADS), redraw);
     this.kind = makeSelect(
       KINDS.map((one) => [one, words.kinds[one]]),
-      () => {},
+      () => this.showNote(),
     );
-    this.map = element("canvas", { class: "next-map", role: "img" });
+    const onclick = ({ offsetY }) => this.choose(offsetY / this.map.clientHeight);
+    this.map = element("canvas", { class: "next-map", role: "img", onclick });
+    const note = fillTemplate(words.meanNote, words.reference);
+    this.note = element("p", { class: "next-note", hidden: true }, note);
     this.looks = element("p", { class: "next-note next-looks-at", "aria-live": "polite" });
     this.compared = element("div", { class: "next-compared" });
     this.element = this.makeFold();
@@ -41,9 +53,10 @@ export class Heads {
         label(words.headNumber, this.head),
       ),
       this.map,
+      element("p", { class: "next-note" }, `${words.map} ${words.rows}`),
       this.looks,
       element("p", { class: "next-tools" }, label(words.takeOut, this.kind), compare),
-      element("p", { class: "next-note" }, fillTemplate(words.meanNote, words.reference)),
+      this.note,
       this.compared,
     );
     return fold;
@@ -70,6 +83,12 @@ export class Heads {
     for (const [field, value] of given) {
       if ([...field.options].some((one) => one.value === value)) field.value = value;
     }
+    this.showNote();
+  }
+
+  /* What the mean of a head is, where it is asked for. */
+  showNote() {
+    this.note.hidden = this.kind.value !== "mean";
   }
 
   /* Of an earlier text nothing is left. */
@@ -84,13 +103,18 @@ export class Heads {
     const { layer, head } = this.chosen;
     const map = await this.live.ask({ do: "map", layer, head }, "map");
     if (!map || map.length !== this.live.shown.length) return; // another is on its way
-    paintMap(this.map, map);
     const { shown } = this.live;
     const i = this.live.row ?? map.length - 1;
+    paintMap(this.map, map, i);
     const list = listLooks(map[i], shown, 4, this.words.comma);
     const parts = { layer, head, word: showToken(shown[i][1]), list };
     this.looks.textContent = fillTemplate(this.words.looks, parts);
     this.map.setAttribute("aria-label", this.looks.textContent);
+  }
+
+  /* The row at a part of the map's height. */
+  choose(part) {
+    this.live.select(Math.floor(part * this.map.height));
   }
 
   /* --- without it */
@@ -98,25 +122,28 @@ export class Heads {
   /* `control` is another head of the layer: by chance, unless an address names it. */
   async compare(control = Number.NaN) {
     const { words, live } = this;
+    if (!(await live.catchUp())) return;
     const { layer, head } = this.chosen;
     const kind = this.kind.value;
     const isHead = kind === "zero" || kind === "mean";
     const isOther = control !== head && control >= 0 && control < HEADS;
     const other = isOther ? Math.floor(control) : drawOther(head);
-    const take = (which) =>
-      isHead ? { heads: [[layer, which]], by_mean: kind === "mean" } : { skip: [[layer, kind]] };
-    const changes = isHead ? [take(head), take(other)] : [take(head)];
+    const by_mean = kind === "mean";
+    const parts = kind === "layer" ? PARTS : [kind];
+    const changes = isHead
+      ? [head, other].map((one) => ({ heads: [[layer, one]], by_mean }))
+      : [{ skip: parts.map((part) => [layer, part]) }];
     live.halted();
     live.say(words.reading);
     const before = live.node;
-    const asked = [...changes, {}].map((one) => live.ask({ do: "change", ...one }));
-    const said = await Promise.all(asked); // the last brings the whole model back
-    if (said.includes(null) || live.node !== before) return;
-    const names = [words.whole, fillTemplate(words.without, isHead ? `${layer}.${head}` : layer)];
-    if (isHead) names.push(fillTemplate(words.control, `${layer}.${other}`));
-    const nodes = [before, ...said.slice(0, -1).map((one) => one.next)];
-    const columns = nodes.map((node, n) => [names[n], node]);
-    this.compared.replaceChildren(compareTable(words, columns));
+    const found = await live.ask({ do: "compare", changes });
+    if (!found || live.node !== before) return;
+    const name = (which) => fillTemplate(words.out[isHead ? "head" : kind], which);
+    const names = isHead ? [head, other].map((one) => name(`${layer}.${one}`)) : [name(layer)];
+    const shown = isHead
+      ? compareWithControl(words, names, found)
+      : [compareTable(words, [words.whole, fillTemplate(words.without, names[0])], found)];
+    this.compared.replaceChildren(...shown);
     this.out = isHead ? { out: kind, control: other } : { out: kind };
     live.say("");
     live.remember();

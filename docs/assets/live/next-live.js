@@ -2,25 +2,29 @@
    it computes is in attention_docs/next_word.py. All that is shown has an address. */
 import { element, fillTemplate, makeButton } from "./dom.js";
 import { ModelOffer } from "./model-offer.js";
-import { Bars, showToken } from "./next-bars.js";
+import { Bars } from "./next-bars.js";
 import { Heads } from "./next-heads.js";
 import { MANY, Times } from "./next-times.js";
+import { explainBytes, showToken, toShare } from "./show.js";
 
 const LONGEST = 20_000; // characters that are handed on; far fewer are read
 const SURPRISED = 12; // bits, from which on a token has the whole colour
+const NEAR_END = 40; // px: whoever has scrolled up farther is left there
 const PANEL = "next";
 
 export class Live {
   constructor(words, panel) {
-    Object.assign(this, { words, panel, shown: [] });
+    Object.assign(this, { words, panel, shown: [], turn: 0 });
     this.element = element("div", { class: "next-own" });
     const gone = () => this.element.replaceChildren();
     this.offer = new ModelOffer(words, () => this.begin(), gone);
     this.model = this.offer.model;
-    this.field = element("textarea", { rows: 2, spellcheck: "false" });
+    const oninput = () => this.compareBox();
+    this.field = element("textarea", { rows: 2, spellcheck: "false", oninput });
     this.status = element("p", { class: "next-note", role: "status" });
     this.tokens = element("div", { class: "next-read", translate: "no" });
     this.told = element("p", { class: "next-note" });
+    this.hint = element("p", { class: "next-note" });
     const choose = (n) => this.append(this.node.ids[n]);
     const remember = () => this.remember();
     this.bars = new Bars(words, panel.kept.powers, choose, remember);
@@ -37,6 +41,7 @@ export class Live {
       this.times.element,
       this.tokens,
       this.told,
+      this.hint,
       this.bars.element,
       this.heads.element,
       this.guesses,
@@ -51,8 +56,8 @@ export class Live {
       makeButton("md-button", words.read, () => this.read()),
       makeButton("md-button", words.writeOne, () => this.write(1)),
       makeButton("md-button", words.writeMany, () => this.write(MANY)),
-      this.halt,
       element("label", {}, this.cached, " ", words.cache),
+      this.halt, // last, so that nothing moves when it comes
     );
   }
 
@@ -114,9 +119,11 @@ export class Live {
     if (said.known === 0) this.tokens.replaceChildren();
     this.tokens.append(...said.tokens.map((token, n) => this.makeToken(token, said.known + n)));
     this.bars.show(said.next);
-    this.told.textContent = said.isCut
-      ? fillTemplate(words.cut, this.shown.length)
-      : words.surprise;
+    const isCut = said.isCut && said.known === 0;
+    this.told.textContent = isCut ? fillTemplate(words.cut, this.shown.length) : words.surprise;
+    const seen = [...this.shown.map(([, text]) => text), ...said.next.texts];
+    const unfinished = said.unfinished && fillTemplate(words.unfinished, said.unfinished);
+    this.hint.textContent = `${unfinished} ${explainBytes(words, seen)}`.trim();
     this.guesses.open = false;
     this.heads.clear();
     this.remember();
@@ -160,13 +167,37 @@ export class Live {
     this.told.textContent = `${button.textContent} · ${button.title}`;
   }
 
+  /* Whether the box holds another text than the one that was read. */
+  get isNew() {
+    return this.field.value !== this.known;
+  }
+
+  /* What belongs to the text before is out of use until the new one is read; writing stops. */
+  compareBox() {
+    const { isNew } = this;
+    const { map, looks, compared } = this.heads;
+    const { list, rest } = this.bars;
+    for (const one of [this.tokens, list, rest, map, looks, compared, this.guesses])
+      one.inert = isNew;
+    if (isNew) this.halted();
+    this.say(isNew ? this.words.changed : "");
+  }
+
+  /* Before anything is done with the text: read what stands in the box, unless that is known. */
+  catchUp() {
+    return this.isNew ? this.read() : true;
+  }
+
   async readField() {
     this.halted();
     this.say(this.words.reading);
     this.times.clear();
-    const said = await this.ask({ do: "read", text: this.field.value.slice(0, LONGEST) });
+    const text = this.field.value;
+    const said = await this.ask({ do: "read", text: text.slice(0, LONGEST) });
     if (!said) return false; // the model was stopped
+    this.known = text;
     this.show(said);
+    this.compareBox();
     this.heads.draw();
     this.colourText();
     return true;
@@ -176,16 +207,18 @@ export class Live {
     if (!this.field.value.trim()) {
       this.say(this.words.empty);
       this.field.focus();
-    } else if (await this.readField()) {
-      this.say(fillTemplate(this.words.done, this.seconds.toFixed(2)));
+      return false;
     }
+    if (!(await this.readField())) return false;
+    if (!this.isNew) this.say(fillTemplate(this.words.done, this.seconds.toFixed(2)));
+    return true;
   }
 
   /* --- writing */
 
-  append(id) {
+  async append(id) {
     this.halted();
-    return this.grow({ do: "append", id });
+    if (await this.grow({ do: "append", id })) this.heads.draw();
   }
 
   /* One token more; false where the model was stopped. */
@@ -195,24 +228,37 @@ export class Live {
     if (!said) return false;
     this.show(said);
     this.times.add(isCached, this.seconds, this.shown.length);
-    this.field.value = this.text;
-    if (this.halting) this.heads.draw();
+    this.putText();
     return true;
+  }
+
+  /* The box gets what was written, unless the reader has typed meanwhile, and shows its end. */
+  putText() {
+    const { field, isNew } = this;
+    const isAtEnd = field.scrollHeight - field.scrollTop - field.clientHeight < NEAR_END;
+    if (isNew) return;
+    field.value = this.text;
+    this.known = field.value; // which has its own ends of lines
+    if (isAtEnd) field.scrollTop = field.scrollHeight;
   }
 
   /* One question each, so that the bars move and the reader can stop. */
   async write(count) {
-    this.halting = false;
+    if (!(await this.catchUp())) return;
+    this.halted();
+    const { turn } = this;
     this.halt.hidden = false;
+    this.field.scrollTop = this.field.scrollHeight;
     this.times.begin(this.cached.checked);
-    for (let n = 0; n < count && !this.halting; n += 1) {
-      if (n === count - 1) this.halting = true;
+    for (let n = 0; n < count && turn === this.turn; n += 1) {
       if (!(await this.grow({ do: "draw", uniform: Math.random(), ...this.settings }))) return;
+      if (this.isNew) break;
       const rate = this.times.rateOf(this.cached.checked).toPrecision(2);
       this.say(fillTemplate(this.words.rate, rate));
       this.element.dataset.rate = rate;
     }
-    this.halted();
+    if (turn === this.turn) this.halted();
+    this.heads.draw();
   }
 
   get settings() {
@@ -220,8 +266,9 @@ export class Live {
     return { temperature, top_k: topK > 10 ? null : topK, top_p: topP < 1 ? topP : null };
   }
 
+  /* Whatever writes ends with the token that it is at. */
   halted() {
-    this.halting = true;
+    this.turn += 1;
     this.halt.hidden = true;
   }
 
@@ -237,7 +284,7 @@ export class Live {
       if (!fold.open) return;
       const found = await this.ask({ do: "guesses" }, "guesses");
       const rows = (found ?? []).map(([text, p]) =>
-        element("li", {}, element("b", {}, showToken(text)), ` ${(100 * p).toFixed(1)}%`),
+        element("li", {}, element("b", {}, showToken(text)), ` ${toShare(p)}`),
       );
       if (found) list.replaceChildren(...rows);
     });

@@ -2,6 +2,7 @@
 import { element, fillTemplate } from "./dom.js";
 
 export const MANY = 20; // tokens of one press
+const FEW = 5; // of the first and of the last of them the median is said
 
 export class Times {
   constructor(words) {
@@ -58,13 +59,19 @@ export class Times {
 
 const nameOf = (isCached) => (isCached ? "cached" : "whole");
 
+function median(run) {
+  const sorted = run.map(({ seconds }) => seconds).sort((a, b) => a - b);
+  const half = sorted.length >> 1;
+  return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+}
+
 function describe(words, name, run) {
-  const [first, last] = [run[0], run.at(-1)];
+  const few = Math.min(FEW, Math.ceil(run.length / 2));
   const parts = {
-    first: first.seconds.toFixed(2),
-    before: first.before,
-    last: last.seconds.toFixed(2),
-    after: last.before,
+    first: median(run.slice(0, few)).toFixed(2),
+    before: run[0].before,
+    last: median(run.slice(-few)).toFixed(2),
+    after: run.at(-1).before,
   };
   const mark = element("i", { class: `next-mark ${name}` });
   return [mark, fillTemplate(words.times[name], parts), " "];

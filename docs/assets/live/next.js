@@ -3,8 +3,9 @@
    what needs them is in next-live.js. The choice stands in the address. */
 import { writeAddress } from "./address.js";
 import { addStyles, element, fillTemplate, makeButton, resolveUrl } from "./dom.js";
-import { Bars, showToken } from "./next-bars.js";
+import { Bars } from "./next-bars.js";
 import { Live } from "./next-live.js";
+import { showToken } from "./show.js";
 
 const words = JSON.parse(document.getElementById("__words").textContent).next;
 const HEAD = "#next=";

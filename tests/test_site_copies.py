@@ -366,7 +366,7 @@ def test_the_lab_is_one_notebook_that_judges(lang: str, site: Path) -> None:
     codes = {cell["id"]: find_code(cell) for cell in code_cells(document)}
     starts = [name.removesuffix("-code-writing") for name in codes if name.endswith("-writing")]
     assert starts == [*BY_HAND]
-    needed = "".join(code for name, code in codes.items() if name.endswith("-needed"))
+    needed = "\n".join(code for name, code in codes.items() if name.endswith("-needed"))
     assert {*re.findall(r"import (\w+)", needed)} == {"numpy", "softmax"}  # nothing of chapters
     anchors = re.findall(r'<a id="([^"]+)', read_prose(document))
     assert len({*anchors}) == len(anchors) >= len(BY_HAND)

@@ -214,7 +214,7 @@ STARTS = {
     ("precision", "train"): (5, 1, 0),
     ("precision", "train-far"): (20, 1, 0),
     ("precision", "where"): (3, 1, 0),
-    ("transformer-block", "control"): (3, 1, 0),  # of 20 runs each
+    ("transformer-block", "control"): (8, 1, 0),  # of 20 runs each
     ("transformer-block", "networks-alone"): (3, 1, 1),
 }
 

@@ -61,7 +61,7 @@ def test_each_chapter_has_its_panel(view: str, lang: str, site: Any) -> None:
 
 def test_every_word_is_used_and_every_used_word_is_there() -> None:
     """By the scripts of the panels, as `words.name` or as a name in quotes or of a field."""
-    names = ("model-panel", "model-offer", "model-parts", "model", "neurons")
+    names = ("model-panel", "model-offer", "model-parts", "model", "neurons", "show")
     text = "\n".join((LIVE / f"{one}.js").read_text(encoding="utf-8") for one in names)
     asked = {*re.findall(r"\bwords\.(\w+)", text), *re.findall(r'\bsay\("(\w+)"', text)}
     for lang in LANGUAGES:

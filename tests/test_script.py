@@ -327,7 +327,7 @@ def test_the_first_chapter_says_which_way_a_row_lies(site: Path) -> None:
         ("eight-steps", title, 1),
         ("batches", title, 1),
         ("masking", title, 0),
-        ("", ".script-note:has(+ h2)", 1),  # the home page has its first part above
+        ("", ".script-note:has(+ h2)", 1),  # the home page has its maps below
     ):
         html = (site / "zh-hant" / slug / "index.html").read_text(encoding="utf-8")
         notes = BeautifulSoup(html, "lxml").select(place)

@@ -246,8 +246,11 @@ def add_notes(converter: ScriptConverter, slug: str, html: str, table: str) -> s
     """
     note, foot = converter.notes.get(slug, ""), converter.notes["foot"]
     if note:
-        # The title of the home page stands beside its figure, so there the sentence comes later.
-        place = "(?=<h2)" if slug == HOME else "(?<=</h1>)"
-        html = re.sub(place, lambda _: f'\n<p class="script-note">{note}</p>\n', html, count=1)
+        said = f'\n<p class="script-note">{note}</p>\n'
+        if slug == HOME:  # its title stands beside a figure, and its maps in its last section
+            before, head, after = html.rpartition("<h2")
+            html = before + said + head + after
+        else:
+            html = html.replace("</h1>", "</h1>" + said, 1)
     links = f'<a href="{escape(table)}">', "</a>"
     return f'{html}\n<p class="script-note">{foot.format(*links)}</p>' if table else html

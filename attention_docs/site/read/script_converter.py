@@ -95,7 +95,7 @@ class ScriptConverter:
         lang: its code.
         origin: the code of the language that it is converted from.
         own: locale strings that are not converted, by their place: "site.locale".
-        notes: a sentence below the title of a page, on the home page below its first part, by the
+        notes: a sentence below the title of a page, on the home page above its last part, by the
             page; "foot" stands below every page.
         forms: other forms of a character that readers type, for the search.
         aliases: other names that readers type, by the name that the pages use.

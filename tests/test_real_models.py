@@ -399,7 +399,7 @@ def test_logits_of_digits(chapter: Page) -> None:
         left, right = logits[: best + 1], logits[best:]
         hills += left == sorted(left) and right == sorted(right, reverse=True)
     assert len(TASKS["-"]) == 55
-    assert chapter.values("follow") == ["345", str(close), str(hills)]
+    assert chapter.values("follow")[:3] == ["345", str(close), str(hills)]
 
 
 def test_all_weights_are_shown(chapter: Page) -> None:

@@ -6,6 +6,7 @@ that the exercise asks for.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import re
@@ -520,6 +521,9 @@ WRONG: dict[str, list[str]] = {
             e = np.exp(scores - scores.min(axis=-1, keepdims=True))
             return e / e.sum(axis=-1, keepdims=True)""",
         """
+            e = np.exp(np.clip(scores - scores.mean(axis=-1, keepdims=True), -700, 700))
+            return e / e.sum(axis=-1, keepdims=True)""",
+        """
             e = np.exp(scores - scores.mean(axis=-1, keepdims=True))
             return e / e.sum(axis=-1, keepdims=True)""",
         """
@@ -603,6 +607,16 @@ def no_traces() -> Iterator[None]:
     yield
     vars(tasks).update(own)
     np.allclose = patched
+
+
+@pytest.fixture(autouse=True)
+def _end_what_a_cheat_sets() -> Iterator[None]:
+    """The judge of the next test is whole, and no page of this one puts anything back."""
+    own = (*vars(tasks).items(),)  # in no dictionary, where a cheat would find it
+    yield
+    gc.collect()  # the end of a life may come late
+    vars(tasks).update(own)
+    tasks.restorers.clear()
 
 
 def run_exercise(slug: str, code: str) -> tuple[Any, Task]:

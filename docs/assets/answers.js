@@ -63,7 +63,7 @@ const RULES = [
   [/(?<=[\d\])}%]\s*),?\s*(?:(?:and|&)(?![a-z])|[和与與])/gi, ", "],
   [/(?:minus|negative|[负負]的?)(?=\s*[\d.])/gi, "-"],
   [/(?<=\d)\s*(?:point|[点點])\s*(?=\d)/gi, "."],
-  [/根[号號]/g, "√"],
+  [/根[号號]|根(?=\s*[\d(])/g, "√"],
   [/(?<=[\d)]\s*)乘以?(?=\s*[\d(√])/g, "*"],
   [/(?<=[\d)]\s*)除以(?=\s*[\d(√])/g, "/"],
   [/的\s*(-?\d+)\s*次[方幂冪]/g, "^($1)"],
@@ -97,6 +97,7 @@ const OTHERWISE = [
     ),
   (text) => (mayBeDecimal(text) ? text.replace(/(?<=\d),(?=\d)/g, ".") : text),
   (text) => (/[-+/^%√.]/.test(text) ? text : text.replace(/(?<=\d\s*)[*x](?=\s*\d)/gi, ",")),
+  (text) => text.replace(/(?<=\d\s*)w(?![a-z])/gi, "万"),
   (text) => text.replace(/(?<=\d\s*)(?:[kmg]b|[KMG]B)(?![A-Za-z])/g, (unit) => `${unit[0]}iB`),
   (text) => text.replace(/,\s*(?==|about|approx|roughly|大?[约約])/gi, " = "),
   (text) => text.replace(/(ln|log|exp|cos|sin|tan)\s+([\d.]+\/[\d.]+)/g, "$1($2)"),
@@ -280,10 +281,12 @@ class Parser {
       const isSum = /^[-+]$/.test(this.next.text) && this.tokens[this.at + 1]?.gap;
       if (!end && (isSum || (!this.next.gap && this.next.text !== "[")))
         throw new Error("two values side by side");
+      this.separated ||= !end && rows.at(-1).length > 0;
       rows.at(-1).push(this.element());
       end = this.takes(",", ";");
       if (end === ";") rows.push([]);
     }
+    if (this.separated && this.mayBeTwo) throw new Error("0 -1 is two values between spaces");
     if (!rows.at(-1).length) rows.pop();
     if (!rows.length) throw new Error("no value");
     if (rows.length > 1) return rows;
@@ -311,9 +314,11 @@ class Parser {
   sum() {
     let value = this.product();
     for (;;) {
-      if (this.spaced && this.next.gap && !this.tokens[this.at + 1]?.gap) return value;
+      const isNext = this.next.gap && !this.tokens[this.at + 1]?.gap; // "0 -1"
+      if (this.spaced && isNext) return value;
       const sign = this.takes("+", "-");
       if (!sign) return value;
+      this.mayBeTwo ||= isNext;
       value = combine(value, this.product(), (a, b) => (sign === "+" ? a + b : a - b));
     }
   }

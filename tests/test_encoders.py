@@ -386,6 +386,12 @@ def test_cls(chapter: Page) -> None:
 FIRST, SECOND = [[2, 0, 4], [1, 1, 4], [3, 5, 1]], [[0, 2, 2], [4, 2, 6], [2, 2, 1]]
 
 
+def test_a_mean_over_filler(chapter: Page) -> None:
+    """Two of (1, 0) and two of (0, 2): a quarter of (2, 4), and half of (2, 0)."""
+    means = (chapter.column("mean-padding", f"component {n}") for n in (1, 2))
+    assert list(zip(*means, strict=True)) == [(0.5, 1), (1, 0)]
+
+
 def test_norms(chapter: Page) -> None:
     """Component by component in fractions, and the root at the end."""
     nothing = [[0, 0, 0]] * 3

@@ -480,6 +480,11 @@ def test_bounds(chapter):
     assert chapter.numbers("random-heads") == [1000, 1000]
 
 
+def test_what_heads_share_if_they_are_added_first(chapter):
+    """A product with 4 rows of W_O has at most 4 independent columns; 16 rows give all 16."""
+    assert chapter.numbers("added-first") == [4 * 4, 4]
+
+
 def test_exact(chapter):
     found = re.findall(r"= (\d\.\d{4})$", chapter.output("exact"), flags=re.M)
     assert_printed([float(one) for one in found], [SMALL, 1 - 3 * SMALL])

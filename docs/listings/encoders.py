@@ -341,6 +341,17 @@ for way, (read, is_pretrained) in ways.items():
 table([[one] for one in right.values()], columns=["right"], index=list(right), spec=".2f")
 # --8<-- [end:cls]
 
+# --8<-- [start:mean-padding]
+vectors = np.array([[1, 0], [1, 0], [0, 2], [0, 2]])
+is_real = np.array([1, 1, 0, 0])
+table(
+    [vectors.mean(axis=0), is_real @ vectors / is_real.sum()],
+    columns=["component 1", "component 2"],
+    index=["over all places", "over the real tokens"],
+    spec=".1f",
+)
+# --8<-- [end:mean-padding]
+
 # --8<-- [start:norms]
 first = np.array([[2.0, 0, 4], [1, 1, 4], [3, 5, 1]])  # three tokens of three components
 second = np.array([[0.0, 2, 2], [4, 2, 6], [2, 2, 1]])

@@ -195,6 +195,16 @@ table(
 )
 # --8<-- [end:sum]
 
+# --8<-- [start:added-first]
+rng = np.random.default_rng(SEED)
+head_outputs = rng.normal(size=(4, 20, 4))
+blocks = rng.normal(size=(4, 4, 16))  # of W_O, one for each head
+joined = (head_outputs @ blocks).sum(axis=0)
+added_first = head_outputs.sum(axis=0) @ blocks[0]
+ranks = [int(np.linalg.matrix_rank(one)) for one in (joined, added_first)]
+print(f"joined: {ranks[0]}, added first: {ranks[1]}")
+# --8<-- [end:added-first]
+
 # --8<-- [start:batched]
 n, d_model, h = 5, 12, 3
 d_head = d_model // h

@@ -326,6 +326,11 @@ def test_the_first_chapter_says_which_way_a_row_lies(site: Path) -> None:
         ("notation", title, 1),
         ("eight-steps", title, 1),
         ("batches", title, 1),
+        ("softmax", title, 1),
+        ("generation", title, 1),
+        ("encoders", title, 1),
+        ("maps", title, 1),
+        ("glossary", title, 1),
         ("masking", title, 0),
         ("", ".script-note:has(+ h2)", 1),  # the home page has its maps below
     ):

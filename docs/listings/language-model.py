@@ -454,28 +454,6 @@ lines = {"loss in training (L)": smooth} | {name: [one] * 25 for name, one in bo
 line_chart(np.arange(10, 510, 20), lines, xlabel="steps of training", ylabel="loss", spec=".2f")
 # --8<-- [end:trained]
 
-# --8<-- [start:watch]
-heads = ["1.1", "1.2", "2.1", "2.2"]
-ids = token_ids(asked, random_model)
-
-
-def frame(i, step):
-    """Where the last word looks before this step, and what comes next."""
-    Z, seen = language_model(ids, watched[step])
-    p = softmax(Z[-1])
-    looked = np.array([weights[r, -1] for weights in seen for r in range(2)])
-    near = np.mean(losses[max(0, step - 10) : step + 10])
-    caption = f"Loss {number(near, '.2f')}. All verbs together get {number(p[8:16].sum(), '.2f')}."
-    drawn = beside(
-        heatmap(looked.T, rows=asked, columns=heads, scale=(0, 1), name="weights"),
-        heatmap(p[8:16, None], rows=VERBS, scale=(0, 1), name="probabilities"),
-    )
-    return Frame((str(i),), f"t = {step}", (drawn,), caption)
-
-
-slider("steps of training", [frame(i, step) for i, step in enumerate(watched)])
-# --8<-- [end:watch]
-
 # --8<-- [start:writes]
 first_words = token_ids("bob sleeps . ann", random_model)
 uniforms = np.random.default_rng(SEED).random(14)  # the same draws at every step
@@ -679,6 +657,28 @@ table(
     spec=["d", ".3f"],
 )
 # --8<-- [end:cache]
+
+# --8<-- [start:watch]
+heads = ["1.1", "1.2", "2.1", "2.2"]
+ids = token_ids(asked, random_model)
+
+
+def frame(i, step):
+    """Where the last word looks before this step, and what comes next."""
+    Z, seen = language_model(ids, watched[step])
+    p = softmax(Z[-1])
+    looked = np.array([weights[r, -1] for weights in seen for r in range(2)])
+    near = np.mean(losses[max(0, step - 10) : step + 10])
+    caption = f"Loss {number(near, '.2f')}. All verbs together get {number(p[8:16].sum(), '.2f')}."
+    drawn = beside(
+        heatmap(looked.T, rows=asked, columns=heads, scale=(0, 1), name="weights"),
+        heatmap(p[8:16, None], rows=VERBS, scale=(0, 1), name="probabilities"),
+    )
+    return Frame((str(i),), f"t = {step}", (drawn,), caption)
+
+
+slider("steps of training", [frame(i, step) for i, step in enumerate(watched)])
+# --8<-- [end:watch]
 
 # --8<-- [start:words]
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

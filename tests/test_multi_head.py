@@ -418,7 +418,7 @@ def test_two_heads_of_a_real_model(chapter):
     ]
     assert "Columns: layer 13, head 8, layer 16, head 0. " + ". ".join(wanted) in described
     trophy, because = columns[0][rows.index("trophy")], columns[1][rows.index("because")]
-    assert chapter.values("multi-head")[:2] == [f"{trophy:.2f}", f"{because:.2f}"]
+    assert chapter.values("real-heads")[:2] == [f"{trophy:.2f}", f"{because:.2f}"]
     assert (trophy, because) == (max(columns[0]), max(columns[1]))  # what the text says of them
 
 

@@ -1,30 +1,13 @@
 """Several heads: two relations in one sentence, a sum over heads, how many."""
 
-# --8<-- [start:real]
+# --8<-- [start:routes]
 from math import exp, log, pi, sqrt
 
 import numpy as np
 
 from attention_docs.attention_function import attention
 from attention_docs.figures import Frame, flow, heatmap, numbered, product, stepper, table
-from attention_docs.heads import load_measurements, load_vectors
 from attention_docs.masking import causal_mask, padding_mask
-
-read = [word.strip() for word in load_measurements()["words"][:12]]  # the last of them is it
-chosen = {"layer 13, head 8": (13, 8), "layer 16, head 0": (16, 0)}
-
-
-def look(layer, head):
-    """Where the last of these tokens looks, from the real queries and keys of a head."""
-    q, k = (one[:12] for one in load_vectors(layer, head, rotated=True))
-    return attention(q, k, k, causal_mask(12))[1][-1]
-
-
-at_it = np.column_stack([look(*head) for head in chosen.values()])  # (token, head)
-heatmap(at_it, rows=read, columns=list(chosen), scale=(0, 1), name="the weights of “it”")
-# --8<-- [end:real]
-
-# --8<-- [start:routes]
 from attention_docs.multi_head import (
     Parameters,
     join_heads,
@@ -805,6 +788,23 @@ with torch.no_grad():
 check("PyTorch's outputs differ by 10⁻¹² at most", np.abs(plain - wanted.numpy()).max() < 1e-12)
 table([wanted.numpy()[0, :, 0]], columns=numbered("token", 4), index=["PyTorch"], spec=".4f")
 # --8<-- [end:fifteen-lines-torch]
+
+# --8<-- [start:real]
+from attention_docs.heads import load_measurements, load_vectors
+
+read = [word.strip() for word in load_measurements()["words"][:12]]  # the last of them is it
+chosen = {"layer 13, head 8": (13, 8), "layer 16, head 0": (16, 0)}
+
+
+def look(layer, head):
+    """Where the last of these tokens looks, from the real queries and keys of a head."""
+    q, k = (one[:12] for one in load_vectors(layer, head, rotated=True))
+    return attention(q, k, k, causal_mask(12))[1][-1]
+
+
+at_it = np.column_stack([look(*head) for head in chosen.values()])  # (token, head)
+heatmap(at_it, rows=read, columns=list(chosen), scale=(0, 1), name="the weights of “it”")
+# --8<-- [end:real]
 
 # --8<-- [start:side-by-side]
 of_heads = load_measurements()

@@ -175,6 +175,149 @@ table(out, columns=["human", "painful"], index=sentence, spec=".4f")
 ribbons(sentence, A, scores=S, first=2)
 # --8<-- [end:sentence-map]
 
+# --8<-- [start:numbers]
+from attention_docs import eight_steps
+
+x = eight_steps.INPUTS
+n = len(x)
+W_KEY, W_QUERY, W_VALUE = eight_steps.W_KEY, eight_steps.W_QUERY, eight_steps.W_VALUE
+keys, queries, values = x @ W_KEY, x @ W_QUERY, x @ W_VALUE
+d_k, d_v = keys.shape[1], values.shape[1]
+weights = softmax(queries @ keys.T)
+outputs = weights @ values
+# --8<-- [end:numbers]
+
+# --8<-- [start:exercise-fourth]
+x_4 = np.array([1.0, 0, 0, 1])
+k_4, q_4, v_4 = x_4 @ W_KEY, x_4 @ W_QUERY, x_4 @ W_VALUE
+columns = ["key 4", "query 4", "value 4", "score of query 1 with key 4"]
+table([[k_4, q_4, v_4, queries[0] @ k_4]], columns=columns, spec=".0f")
+# --8<-- [end:exercise-fourth]
+
+# --8<-- [start:exercise-zero]
+even_weights = softmax(np.zeros(d_k) @ keys.T)
+table([[even_weights, even_weights @ values]], columns=["weights", "output"], spec=".4f")
+# --8<-- [end:exercise-zero]
+
+# --8<-- [start:exercise-logarithm]
+wanted = np.array([1.0, 2, 1]) / 4
+chosen = np.log(wanted)
+other = np.array([0, log(2), 0])
+table(
+    [[found, softmax(found)] for found in (chosen, other, other + 5)],
+    columns=["scores", "weights"],
+    index=["logarithms", "the first is 0", "the first is 5"],
+    spec=[".4f", ".2f"],
+)
+# --8<-- [end:exercise-logarithm]
+
+# --8<-- [start:exercise-own]
+own_scores = x @ x.T  # (n, n)
+every = numbered("input", n)
+table(own_scores, columns=every, index=every, spec=".0f")
+# --8<-- [end:exercise-own]
+
+# --8<-- [start:exercise-bug]
+swapped = values @ weights
+check("the shapes agree", swapped.shape == outputs.shape)
+table(
+    [[row, bool((row <= values.max(axis=0)).all())] for row in swapped],
+    columns=["wrong output", "among the values?"],
+    index=numbered("output", n),
+    spec=".4f",
+)
+# --8<-- [end:exercise-bug]
+
+# --8<-- [start:exercise-order]
+order = [0, 2, 1]  # inputs 1, 3, 2
+moved_weights = softmax(queries[order] @ keys[order].T)
+columns, names = numbered("component", d_v), [f"input {i + 1}" for i in order]
+table(moved_weights @ values[order], columns=columns, index=names, spec=".4f")
+# --8<-- [end:exercise-order]
+
+
+# --8<-- [start:exercise-pencil]
+Q_small = np.array([[1.0, 2], [0, 1]])
+K_small = np.array([[1.0, 0], [2, 1], [0, 1]])
+small_scores = Q_small @ K_small.T
+table(small_scores, columns=numbered("key", 3), index=numbered("query", 2), spec=".0f")
+# --8<-- [end:exercise-pencil]
+
+# --8<-- [start:exercise-brackets]
+long, wide = 1000, 64  # n, and d_k = d_v
+left_first, right_first = long * long * 2 * wide, long * wide * 2 * wide
+left, right = (queries @ keys.T) @ values, queries @ (keys.T @ values)
+check("without softmax both are equal", np.allclose(left, right))
+outside = softmax(queries @ keys.T) @ values
+inside = queries @ softmax(keys.T @ values)
+check("with softmax they differ", not np.allclose(outside, inside))
+table(
+    [[left_first], [right_first]],
+    columns=["multiplications"],
+    index=["(QKᵀ)V", "Q(KᵀV)"],
+    spec=",d",
+)
+# --8<-- [end:exercise-brackets]
+
+
+# --8<-- [start:writing]
+def your_attention(Q, K, V):
+    """The outputs (n, d_v) for Q and K (n, d_k) and V (n, d_v)."""
+    return V  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_attention(Q, K, V):
+    return softmax(Q @ K.T) @ V
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from attention_docs.figures.tasks import Task, halves, judge
+
+two_keys, three_keys = np.log([[1.0], [3.0]]), np.log([[1.0, 2], [3, 1], [4, 2]])
+
+
+def draw_case(rng):
+    many, d_k, d_v = rng.permutation([4, 5, 6, 7, 8])[:3]
+    return halves(rng, many, d_k), halves(rng, many, d_k), halves(rng, many, d_v)
+
+
+writing = Task(
+    model_attention,
+    inputs=[
+        (np.ones((1, 4)), np.ones((1, 4)), np.array([[3.0]])),
+        (np.array([[1.0], [0]]), two_keys, np.array([[4.0], [8]])),
+        (np.eye(3, 2) * [1, -1], three_keys, np.array([[6.0, 0, 1], [0, 6, 1], [12, 6, 1]])),
+        (np.eye(5, 3) - 1, np.arange(15.0).reshape(5, 3) / 8, np.arange(10.0).reshape(5, 2)),
+    ],
+    mistakes={
+        "The scores are not weights yet: softmax is missing.": lambda Q, K, V: Q @ K.T @ V,
+        "The weights do not sum to 1: divide the exponentials by their sum.": (
+            lambda Q, K, V: np.exp(Q @ K.T) @ V
+        ),
+        "This is the plain average of the values: the query plays no part.": (
+            lambda Q, K, V: V.mean(axis=0) + 0 * Q[:, :1]
+        ),
+        "The weights average the keys, but they must average the values.": (
+            lambda Q, K, V: softmax(Q @ K.T) @ K
+        ),
+        "The scores are transposed: rows must belong to queries, so write Q @ K.T.": (
+            lambda Q, K, V: model_attention(K, Q, V)
+        ),
+        "Softmax over the queries: each query needs weights that sum to 1.": (
+            lambda Q, K, V: softmax(K @ Q.T).T @ V
+        ),
+        "The scores were divided by √d_k: do not scale yet.": (
+            lambda Q, K, V: softmax(Q @ K.T / np.sqrt(K.shape[-1])) @ V
+        ),
+    },
+    draw=draw_case,
+)
+judge(your_attention, writing)
+# --8<-- [end:writing-checks]
+
 # --8<-- [start:inputs]
 x = np.array([[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]], float)  # knob
 n, d_model = x.shape
@@ -661,134 +804,3 @@ print(f"shape of the stored parameters: {tuple(stored.shape)}")  # (d_k, d_model
 by_linear = linear(tensor(x), tensor(W_QUERY.T)).numpy()
 check("the layer gives our queries", agree(by_linear, queries))
 # --8<-- [end:linear]
-
-# --8<-- [start:exercise-fourth]
-x_4 = np.array([1.0, 0, 0, 1])
-k_4, q_4, v_4 = x_4 @ W_KEY, x_4 @ W_QUERY, x_4 @ W_VALUE
-columns = ["key 4", "query 4", "value 4", "score of query 1 with key 4"]
-table([[k_4, q_4, v_4, queries[0] @ k_4]], columns=columns, spec=".0f")
-# --8<-- [end:exercise-fourth]
-
-# --8<-- [start:exercise-zero]
-even_weights = softmax(np.zeros(d_k) @ keys.T)
-table([[even_weights, even_weights @ values]], columns=["weights", "output"], spec=".4f")
-# --8<-- [end:exercise-zero]
-
-# --8<-- [start:exercise-logarithm]
-wanted = np.array([1.0, 2, 1]) / 4
-chosen = np.log(wanted)
-other = np.array([0, log(2), 0])
-table(
-    [[found, softmax(found)] for found in (chosen, other, other + 5)],
-    columns=["scores", "weights"],
-    index=["logarithms", "the first is 0", "the first is 5"],
-    spec=[".4f", ".2f"],
-)
-# --8<-- [end:exercise-logarithm]
-
-# --8<-- [start:exercise-own]
-own_scores = x @ x.T  # (n, n)
-every = numbered("input", n)
-table(own_scores, columns=every, index=every, spec=".0f")
-# --8<-- [end:exercise-own]
-
-# --8<-- [start:exercise-bug]
-swapped = values @ weights
-check("the shapes agree", swapped.shape == outputs.shape)
-table(
-    [[row, bool((row <= values.max(axis=0)).all())] for row in swapped],
-    columns=["wrong output", "among the values?"],
-    index=numbered("output", n),
-    spec=".4f",
-)
-# --8<-- [end:exercise-bug]
-
-# --8<-- [start:exercise-order]
-order = [0, 2, 1]  # inputs 1, 3, 2
-moved_weights = softmax(queries[order] @ keys[order].T)
-columns, names = numbered("component", d_v), [f"input {i + 1}" for i in order]
-table(moved_weights @ values[order], columns=columns, index=names, spec=".4f")
-# --8<-- [end:exercise-order]
-
-
-# --8<-- [start:exercise-pencil]
-Q_small = np.array([[1.0, 2], [0, 1]])
-K_small = np.array([[1.0, 0], [2, 1], [0, 1]])
-small_scores = Q_small @ K_small.T
-table(small_scores, columns=numbered("key", 3), index=numbered("query", 2), spec=".0f")
-# --8<-- [end:exercise-pencil]
-
-# --8<-- [start:exercise-brackets]
-long, wide = 1000, 64  # n, and d_k = d_v
-left_first, right_first = long * long * 2 * wide, long * wide * 2 * wide
-left, right = (queries @ keys.T) @ values, queries @ (keys.T @ values)
-check("without softmax both are equal", agree(left, right))
-outside = softmax(queries @ keys.T) @ values
-inside = queries @ softmax(keys.T @ values)
-check("with softmax they differ", not agree(outside, inside))
-table(
-    [[left_first], [right_first]],
-    columns=["multiplications"],
-    index=["(QKᵀ)V", "Q(KᵀV)"],
-    spec=",d",
-)
-# --8<-- [end:exercise-brackets]
-
-
-# --8<-- [start:writing]
-def your_attention(Q, K, V):
-    """The outputs (n, d_v) for Q and K (n, d_k) and V (n, d_v)."""
-    return V  # write it here
-
-
-# --8<-- [end:writing]
-# --8<-- [start:writing-answer]
-def model_attention(Q, K, V):
-    return softmax(Q @ K.T) @ V
-
-
-# --8<-- [end:writing-answer]
-# --8<-- [start:writing-checks]
-from attention_docs.figures.tasks import Task, halves, judge
-
-two_keys, three_keys = np.log([[1.0], [3.0]]), np.log([[1.0, 2], [3, 1], [4, 2]])
-
-
-def draw_case(rng):
-    many, d_k, d_v = rng.permutation([4, 5, 6, 7, 8])[:3]
-    return halves(rng, many, d_k), halves(rng, many, d_k), halves(rng, many, d_v)
-
-
-writing = Task(
-    model_attention,
-    inputs=[
-        (np.ones((1, 4)), np.ones((1, 4)), np.array([[3.0]])),
-        (np.array([[1.0], [0]]), two_keys, np.array([[4.0], [8]])),
-        (np.eye(3, 2) * [1, -1], three_keys, np.array([[6.0, 0, 1], [0, 6, 1], [12, 6, 1]])),
-        (np.eye(5, 3) - 1, np.arange(15.0).reshape(5, 3) / 8, np.arange(10.0).reshape(5, 2)),
-    ],
-    mistakes={
-        "The scores are not weights yet: softmax is missing.": lambda Q, K, V: Q @ K.T @ V,
-        "The weights do not sum to 1: divide the exponentials by their sum.": (
-            lambda Q, K, V: np.exp(Q @ K.T) @ V
-        ),
-        "This is the plain average of the values: the query plays no part.": (
-            lambda Q, K, V: V.mean(axis=0) + 0 * Q[:, :1]
-        ),
-        "The weights average the keys, but they must average the values.": (
-            lambda Q, K, V: softmax(Q @ K.T) @ K
-        ),
-        "The scores are transposed: rows must belong to queries, so write Q @ K.T.": (
-            lambda Q, K, V: model_attention(K, Q, V)
-        ),
-        "Softmax over the queries: each query needs weights that sum to 1.": (
-            lambda Q, K, V: softmax(K @ Q.T).T @ V
-        ),
-        "The scores were divided by √d_k: do not scale yet.": (
-            lambda Q, K, V: softmax(Q @ K.T / np.sqrt(K.shape[-1])) @ V
-        ),
-    },
-    draw=draw_case,
-)
-judge(your_attention, writing)
-# --8<-- [end:writing-checks]

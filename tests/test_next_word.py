@@ -441,10 +441,10 @@ def test_published_numbers(page: Any) -> None:
     block = 2 * 576 * 576 + 2 * 576 * 192 + 3 * 576 * 1536 + 2 * 576
     parameters = 49152 * 576 + 30 * block + 576
     assert chapter.values("model") == [
-        f"{parameters:,d}",
         "49,152",
         f"{sum(share for _, share in cat):.2f}",
         *(part for token, share in (france[0], zubrowka[0]) for part in (token, f"{share:.2f}")),
+        f"{parameters:,d}",
     ]
     last_two = [one["layers"][0][-2:] for one in KEPT["beginnings"]]
     turned = sum(before != answer for before, answer in last_two)  # by the last layer

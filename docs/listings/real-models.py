@@ -94,7 +94,7 @@ table(
         for one in people
     ],
     columns=[
-        "18.6 looks at it",
+        "weight in 18.6",
         "place in what 18.6 writes",
         "probability",
         "without the three",

@@ -454,17 +454,6 @@ lines = {"loss in training (L)": smooth} | {name: [one] * 25 for name, one in bo
 line_chart(np.arange(10, 510, 20), lines, xlabel="steps of training", ylabel="loss", spec=".2f")
 # --8<-- [end:trained]
 
-# --8<-- [start:writes]
-first_words = token_ids("bob sleeps . ann", random_model)
-uniforms = np.random.default_rng(SEED).random(14)  # the same draws at every step
-stages = (0, 20, 60, 300)
-table(
-    [[in_words(generate(first_words, watched[step], uniforms))] for step in stages],
-    columns=["story"],
-    index=[f"step {step}" for step in stages],
-)
-# --8<-- [end:writes]
-
 # --8<-- [start:answer]
 model = from_json(published.text)._replace(vocabulary=WORDS)
 ids = token_ids(asked, model)
@@ -562,6 +551,17 @@ table(
     spec=".2f",
 )
 # --8<-- [end:mistake-shift]
+
+# --8<-- [start:writes]
+first_words = token_ids("bob sleeps . ann", random_model)
+uniforms = np.random.default_rng(SEED).random(14)  # the same draws at every step
+stages = (0, 20, 60, 300)
+table(
+    [[in_words(generate(first_words, watched[step], uniforms))] for step in stages],
+    columns=["story"],
+    index=[f"step {step}" for step in stages],
+)
+# --8<-- [end:writes]
 
 # --8<-- [start:write]
 begun = token_ids("ann sings . bob sleeps . ann", model)

@@ -165,6 +165,16 @@ for _ in range(1000):
 print(f"{inside} of 1000 outputs lie between the smallest and the largest f.")
 # --8<-- [end:random-heads]
 
+# --8<-- [start:added-first]
+rng = np.random.default_rng(SEED)
+head_outputs = rng.normal(size=(4, 20, 4))
+blocks = rng.normal(size=(4, 4, 16))  # of W_O, one for each head
+joined = (head_outputs @ blocks).sum(axis=0)
+added_first = head_outputs.sum(axis=0) @ blocks[0]
+ranks = [int(np.linalg.matrix_rank(one)) for one in (joined, added_first)]
+print(f"joined: {ranks[0]}, added first: {ranks[1]}")
+# --8<-- [end:added-first]
+
 # --8<-- [start:sum]
 M_1, M_2 = W_V @ W_O[:1], W_V @ W_O[1:]  # (d, 1) each
 summed = map_1 @ x @ M_1 + map_2 @ x @ M_2
@@ -177,16 +187,6 @@ table(
     spec=".4f",
 )
 # --8<-- [end:sum]
-
-# --8<-- [start:added-first]
-rng = np.random.default_rng(SEED)
-head_outputs = rng.normal(size=(4, 20, 4))
-blocks = rng.normal(size=(4, 4, 16))  # of W_O, one for each head
-joined = (head_outputs @ blocks).sum(axis=0)
-added_first = head_outputs.sum(axis=0) @ blocks[0]
-ranks = [int(np.linalg.matrix_rank(one)) for one in (joined, added_first)]
-print(f"joined: {ranks[0]}, added first: {ranks[1]}")
-# --8<-- [end:added-first]
 
 # --8<-- [start:batched]
 n, d_model, h = 5, 12, 3

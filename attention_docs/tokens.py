@@ -210,8 +210,37 @@ def join_tokens(tokens: Sequence[str]) -> str:
         >>> join_tokens(["a", "Ġ", "å", "±", "±"])
         'a 山'
     """
-    byte_of = {character: byte for byte, character in byte_characters().items()}
-    return bytes(byte_of[one] for token in tokens for one in token).decode(errors="replace")
+    return token_bytes(tokens).decode(errors="replace")
+
+
+def token_bytes(tokens: Sequence[str]) -> bytes:
+    """The bytes that the characters of some tokens stand for.
+
+    Examples:
+        >>> token_bytes(["a", "å±"]).hex(" ")
+        '61 e5 b1'
+    """
+    byte_of = _read_characters()
+    return bytes(byte_of[one] for token in tokens for one in token)
+
+
+@cache
+def _read_characters() -> dict[str, int]:
+    return {character: byte for byte, character in byte_characters().items()}
+
+
+def spell_token(token: str) -> str:
+    """A token as text; bytes that are no whole characters are written like ⟨E9 94⟩.
+
+    Examples:
+        >>> [spell_token(one) for one in ("Ġa", "å±", "±", "<|endoftext|>")]
+        [' a', '⟨E5 B1⟩', '⟨B1⟩', '<|endoftext|>']
+    """
+    content = token_bytes([token])
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return f"⟨{content.hex(' ').upper()}⟩"
 
 
 def load_vocabulary() -> tuple[dict[str, int], dict[Pair, int]]:

@@ -527,6 +527,25 @@ def check_knobs_go_through_all_steps(page: Live, document: dict[str, Any]) -> No
 
 
 @needs_live
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_text_is_cut_where_the_reader_sees_it(width: int, live: Callable[..., Live]) -> None:
+    """The field shows the whole text; a token that is a part of a character shows its bytes."""
+    page = live("tokens", width=width)
+    page.tab.locator("#knobs-cut .live-turn").press("Enter")
+    field = page.tab.get_by_label("own_text", exact=True)
+    field.wait_for()
+    page.wait_until_settled()
+    assert field.evaluate("(one) => one.scrollWidth <= one.clientWidth")
+    field.fill("Pizza 🍕")
+    page.wait_until_settled()
+    page.tab.wait_for_selector("#out-cut :has-text('⟨')")
+    tokens = page.tab.locator("#out-cut tbody td:first-of-type").all_text_contents()
+    parts = re.findall(r"⟨([0-9A-F ]+)⟩", "".join(tokens))
+    assert bytes.fromhex(" ".join(parts)).decode().strip() == "🍕"
+    assert "�" not in "".join(tokens)
+
+
+@needs_live
 def test_a_trained_model_reads_what_is_typed(live: Callable[..., Live]) -> None:
     """By keyboard, letter by letter: no torch, and parameters that a block has published."""
     page = live("language-model")

@@ -101,6 +101,16 @@ def test_the_real_tokenizer(chapter: Page) -> None:
     rows = {row["text"]: row for row in chapter.table("real")}
     assert rows["strawberry"]["tokens"] == "st · raw · berry"
     assert [rows[one]["how many"] for one in ("2026", "明天上山看日出")] == ["4", "13"]
+    pieces = rows["明天上山看日出"]["tokens"].split(" · ")
+    parts = [
+        re.fullmatch(r"⟨([0-9A-F ]+)⟩", one) for one in pieces
+    ]  # the others are whole characters
+    joined = [
+        bytes.fromhex(part[1]) if part else one.encode()
+        for part, one in zip(parts, pieces, strict=True)
+    ]
+    assert b"".join(joined).decode() == "明天上山看日出"
+    assert (len(pieces), sum(map(bool, parts))) == (13, 11)
     assert chapter.values("tokens")[0] == "The answer is 1."  # test_assistant asks again
     first = list(ids)[: len(ids) - len(ranks)]
     assert (len(first), len(first[17:])) == (252, 235)

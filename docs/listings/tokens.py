@@ -10,14 +10,15 @@ byte_tokens = len(load_vocabulary()[0].keys() & set(byte_characters().values()))
 
 # --8<-- [start:cut]
 from attention_docs.figures import table
-from attention_docs.tokens import cut_text, join_tokens
+from attention_docs.tokens import cut_text, spell_token
 
 ids, ranks = load_vocabulary()
 
 
 def show(token):
-    """A token as text, with ␣ for a space."""
-    return join_tokens([token]).replace(" ", "␣")
+    """A token as text, with ␣ for a space and ⟨…⟩ for the bytes of a part of a character."""
+    text = spell_token(token)
+    return text if text.startswith("⟨") else text.replace(" ", "␣")
 
 
 own_text = "How many r are in strawberry?"  # knob
@@ -73,7 +74,7 @@ table(
 # --8<-- [end:merges]
 
 # --8<-- [start:real]
-from attention_docs.tokens import load_neighbours
+from attention_docs.tokens import join_tokens, load_neighbours
 
 kept = load_neighbours()
 rows_of_table, width = kept.shape

@@ -38,7 +38,6 @@ export class Knob {
     const words = this.names;
     const field = element("input", {
       type: "text",
-      class: words.length > 0 && "wide",
       spellcheck: "false",
       autocapitalize: "off",
       "aria-label": this.name,

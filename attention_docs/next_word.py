@@ -36,7 +36,7 @@ from attention_docs.smollm2 import (
     run_model,
 )
 from attention_docs.softmax import softmax
-from attention_docs.tokens import byte_characters
+from attention_docs.tokens import spell_token, token_bytes
 
 COUNT = 10
 """How many of the likeliest tokens are shown."""
@@ -155,25 +155,15 @@ def guess_by_layer(run: Run, model: SmolLM2) -> list[tuple[int, float]]:
     return [(int(i), float(probabilities[layer, i])) for layer, i in enumerate(best)]
 
 
-_BYTES = {character: byte for byte, character in byte_characters().items()}
-
-
 @checked
 def token_text(i: int, model: SmolLM2) -> str:
-    """A token as text; bytes that are no whole characters are written like ⟨E9 94⟩.
+    """A token as `spell_token` writes it.
 
     Args:
         i: its id.
         model: for its tokens.
     """
-    token = model.tokens[i]
-    if any(one not in _BYTES for one in token):
-        return token  # a mark, such as the end of a text
-    content = bytes(_BYTES[one] for one in token)
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        return f"⟨{content.hex(' ').upper()}⟩"
+    return spell_token(model.tokens[i])
 
 
 @checked
@@ -189,7 +179,7 @@ def whole_text(ids: Sequence[int], model: SmolLM2) -> tuple[str, str]:
         character, the bytes of that, like F0 9F.
     """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    text = decoder.decode(bytes(_BYTES[one] for i in ids for one in model.tokens[i]))
+    text = decoder.decode(token_bytes([model.tokens[i] for i in ids]))
     unfinished, _ = decoder.getstate()
     return text, unfinished.hex(" ").upper()
 
@@ -208,6 +198,7 @@ class Writer:
         bits: how surprising each of them was; None for the first, and for those of a text that
             has been read until `find_bits` is asked.
         is_cut: whether the text had more than `MAX_TOKENS`.
+        left: the tokens of a text that are still to be read.
         run: of the last step.
     """
 
@@ -224,16 +215,18 @@ class Writer:
         """Forget the text."""
         self.ids: list[int] = []
         self.bits: list[float | None] = []
-        self.rows: Float[np.ndarray, "n d_model"] | None = None  # of a text that has been read
+        self.left: list[int] = []
+        self.rows: list[Float[np.ndarray, "n d_model"]] = []  # of a text, by the steps of reading
         self.weights: list[Mapping[Head, Float[np.ndarray, "n m"]]] = []  # of each step
         self.run: Run | None = None
         self.is_cut = False
 
-    def read(self, text: str, as_chat: bool = False) -> None:
+    def read(self, text: str, as_chat: bool = False, count: int = MAX_TOKENS) -> None:
         """Begin with a text and the whole model; half of a surrogate pair becomes �.
 
         As a chat it is what a user says, and what comes next is the answer. The marks of a chat are
-        marks only where the template writes them.
+        marks only where the template writes them. Of a long text `count` tokens are read now, and
+        the others by `read_on`, so that a reader can stop in between.
         """
         self.ids = []
         self.change()
@@ -246,7 +239,14 @@ class Writer:
             own, room = ids[1:], MAX_TOKENS - sum(map(len, framed))
             ids = [*framed[0], *own[:room], *framed[1], *own[room:]]  # what is too long comes last
         self.is_cut = len(ids) > MAX_TOKENS
-        self._step(ids[:MAX_TOKENS])
+        self.left = ids[:MAX_TOKENS]
+        self.read_on(count)
+
+    def read_on(self, count: int = MAX_TOKENS) -> None:
+        """Read so many more tokens of the text, if any are left."""
+        ids, self.left = self.left[:count], self.left[count:]
+        if ids:
+            self.rows.append(self._step(ids).layers[-1])
 
     def change(
         self,
@@ -311,10 +311,14 @@ class Writer:
         }
 
     def append(self, i: int, cached: bool = True) -> None:
-        """Go on with a token; without the cache everything before it is computed once more."""
+        """Go on with a token; without the cache everything before it is computed once more.
+
+        What is left of a text is never read then.
+        """
         bits = [*self.bits, float(cross_entropy(self.last, np.array(int(i)))) / log(2)]
         if cached:
             self._step([int(i)])
+            self.left = []
         else:
             self._read_again([*self.ids, int(i)])
         self.bits = bits
@@ -336,11 +340,10 @@ class Writer:
         Of a text they need the logits after each of its tokens, and what comes next needs the last
         ones alone: so these can be seen first.
         """
-        if self.rows is not None:
-            read = self.ids[: len(self.rows)]
-            found = surprises(read_rows(self.rows, self.model), np.array(read))
-            self.bits[1 : len(read)] = found.tolist()
-            self.rows = None
+        rows = np.concatenate(self.rows)
+        if len(rows) > 1:
+            read = np.array(self.ids[: len(rows)])
+            self.bits[1 : len(rows)] = surprises(read_rows(rows, self.model), read).tolist()
         return self.bits
 
     @property
@@ -389,17 +392,16 @@ class Writer:
     def _read_again(self, ids: list[int]) -> None:
         is_cut = self.is_cut
         self.clear()
-        self.is_cut = is_cut
-        self._step(ids)
+        self.is_cut, self.left = is_cut, ids
+        self.read_on(len(ids))
 
-    def _step(self, ids: list[int]) -> None:
+    def _step(self, ids: list[int]) -> Run:
         cache = self.run.cache if self.run else []
         self.run = self._run(ids, ALL, self.skip, cache)
         self.bits += [None] * len(ids)
-        if len(ids) > 1:
-            self.rows = self.run.layers[-1]
         self.ids = [*self.ids, *ids]
         self.weights.append({one: seen.weights for one, seen in self.run.seen.items()})
+        return self.run
 
 
 def open_model(path: str) -> SmolLM2:
@@ -421,9 +423,9 @@ def answer(writer: Writer, request: str) -> str:
 
     Args:
         writer: what has been read so far.
-        request: `do` is "read" with a text, "append" with an id, "draw" with `uniform` and the
-            settings, "compare" with changes, "map" with a head, "neuron" with one, "guesses", or
-            "bits".
+        request: `do` is "read" with a text, "read_on", "append" with an id, "draw" with `uniform`
+            and the settings, "compare" with changes, "map" with a head, "neuron" with one,
+            "guesses", or "bits".
 
     Returns:
         The tokens that are new, the whole text, and the likeliest next tokens; or what `compare`
@@ -451,6 +453,9 @@ def answer(writer: Writer, request: str) -> str:
         return json.dumps([[token_text(i, writer.model), p] for i, p in found])
     if do == "read":
         writer.read(**asked)
+    elif do == "read_on":
+        known = len(writer.ids)
+        writer.read_on(**asked)
     elif do in ("append", "draw"):
         cached, known = asked.pop("cached", True), len(writer.ids)
         writer.append(asked["id"] if do == "append" else writer.draw(**asked), cached)
@@ -467,6 +472,7 @@ def answer(writer: Writer, request: str) -> str:
             "text": text,
             "unfinished": unfinished,
             "isCut": writer.is_cut,
+            "left": len(writer.left),
             "next": {**following, "texts": texts},
         }
     )

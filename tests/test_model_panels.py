@@ -61,7 +61,7 @@ def test_each_chapter_has_its_panel(view: str, lang: str, site: Any) -> None:
 
 def test_every_word_is_used_and_every_used_word_is_there() -> None:
     """By the scripts of the panels, as `words.name` or as a name in quotes or of a field."""
-    names = ("model-panel", "model-offer", "model-parts", "model", "neurons", "show")
+    names = ("model-panel", "model-offer", "model-parts", "model", "neurons", "../show")
     text = "\n".join((LIVE / f"{one}.js").read_text(encoding="utf-8") for one in names)
     asked = {*re.findall(r"\bwords\.(\w+)", text), *re.findall(r'\bsay\("(\w+)"', text)}
     for lang in LANGUAGES:
@@ -143,6 +143,12 @@ def test_neurons_are_chosen_before_the_press(lang: str, visit: Visit) -> None:
     """All that were measured; the address brings the choice back, and nothing is loaded for it."""
     kept, given = load_neurons()["neurons"], words("transformer-block", lang)
     tab = open_panel(visit, "transformer-block", lang)
+    chips = tab.locator(".next-looks").first.locator(".next-look")
+    heights = chips.evaluate_all(
+        "(all) => all.map((one) => [one.children.length, one.offsetHeight])"
+    )
+    (plain,), (tall,) = ({high for n, high in heights if n == count} for count in (0, 1))
+    assert plain < 0.75 * tall  # only the one with a number is as high
     select = tab.locator(".next-measured select")
     for name in reversed(kept):
         select.select_option(name)
@@ -205,6 +211,26 @@ def check_masking(tab: Any) -> None:
     np.testing.assert_allclose([float(one) for one in shown[:10]], row[:10], atol=0.011)
     assert shown[10:] == ["–"] * (count - 10)
     assert row[10:] == [0] * (count - 10)
+    stop_reading(tab)
+
+
+def stop_reading(tab: Any) -> None:
+    """Nothing changes then, and the next press reads the whole text."""
+    before = tab.locator(".next-read button").all_text_contents()
+    text = "word " * 60
+    tab.locator("section[data-view] textarea").fill(text)
+    tab.get_by_text(words("masking")["read"], exact=True).click()
+    some = words("masking")["readSome"].split("{}")[1]
+    tab.wait_for_selector(f".next-own > [role=status]:has-text('{some}')")
+    tab.get_by_text(words("masking")["stop"], exact=True).click()
+    assert tab.locator(".next-own > [role=status]").text_content() == ""
+    tab.wait_for_timeout(2000)
+    assert tab.locator(".next-read button").all_text_contents() == before
+    tab.locator("section[data-view] select").first.select_option("2")
+    count = len(ask("read", text=text)["tokens"])
+    tab.wait_for_function(
+        "(n) => document.querySelectorAll('.next-looks small').length === n", arg=count
+    )
 
 
 def check_multi_head(tab: Any) -> None:
@@ -263,7 +289,30 @@ def check_real_models(tab: Any) -> None:
 
 def check_assistant(tab: Any) -> None:
     """Two lists of ten, of the bare text and of the chat."""
+    given = words("assistant")
     text = tab.locator("section[data-view] textarea").input_value()
+    tab.get_by_text(given["writeOn"], exact=True).click()
+    tab.wait_for_selector(".next-shown .next-line")
+    tab.get_by_text(given["stop"], exact=True).click()
+    stopped = tab.locator(".next-shown .next-line").text_content()
+    tab.wait_for_timeout(2000)
+    assert tab.locator(".next-shown .next-line").text_content().startswith(stopped)
+    ended = given["ended"].format("<|im_end|>")
+    for _ in range(9):  # until the answer ends
+        tab.get_by_text(given["writeOn"], exact=True).click()
+        tab.locator(".next-own").get_by_text(given["stop"], exact=True).wait_for(state="hidden")
+        if tab.get_by_text(ended, exact=True).count():
+            break
+    said = chat = ask("read", text=text, as_chat=True)
+    count = 0
+    while said["tokens"][-1][1] != "<|im_end|>" or not count:
+        said, count = ask("draw", uniform=0.0, top_k=1), count + 1
+    answer = said["text"][len(chat["text"]) :].removesuffix("<|im_end|>")
+    assert "Paris" in answer
+    assert tab.locator(".next-shown .next-line").text_content() == answer
+    assert tab.get_by_text(given["answer"].format(count), exact=True).count() == 1
+    tab.wait_for_timeout(500)
+    assert f"&answer={count}" in tab.evaluate("location.hash")
     found = [
         [float(one.rstrip("%")) for one in bars.locator("b").all_text_contents()]
         for bars in tab.locator("section[data-view] .next-bars").all()
@@ -274,7 +323,18 @@ def check_assistant(tab: Any) -> None:
 
 
 def check_transformer_block(tab: Any) -> None:
-    """The activity at each token, what the row raises there, and the cut."""
+    """The activity at each token, what the row raises there, and the cut.
+
+    What was measured is folded, so that the text stands right below the choice.
+    """
+    choice, field = (
+        tab.locator(f"section[data-view] {one}") for one in (".next-measured select", "textarea")
+    )
+    assert 0 < field.bounding_box()["y"] - choice.bounding_box()["y"] < 250
+    chips = tab.locator(".next-own .next-look").evaluate_all(
+        "(all) => all.map((one) => [one.offsetHeight, one.children.length])"
+    )
+    assert len({height for height, _ in chips}) == 1
     ask("read", text=tab.locator("section[data-view] textarea").input_value())
     check_activity(tab)
     assert "␣November, ␣December, ␣October" in tab.locator(".next-own .next-shown").inner_text()
@@ -324,14 +384,14 @@ def check_generation(tab: Any) -> None:
     """Both ways write what the package writes; the page has drawn the times."""
     given = words("generation")
     stop = tab.get_by_text(given["stop"], exact=True)
-    assert stop.is_disabled()
+    assert stop.is_hidden()
     text = "Yesterday a fox crossed the road"
     tab.locator("section[data-view] textarea").fill(text)  # and Read it is not pressed
     tab.get_by_text(given["race"], exact=True).click()
     tab.wait_for_selector(".next-times")
-    assert stop.is_enabled()
+    assert stop.is_visible()
     tab.get_by_text(given["same"], exact=True).wait_for()
-    assert stop.is_disabled()
+    assert stop.is_hidden()
     said = ask("read", text=text)
     tokens = tab.locator(".next-read button").all_text_contents()
     assert tokens == [one.replace(" ", "␣") for _, one, _ in said["tokens"]]
@@ -404,7 +464,7 @@ def check_address(tab: Any, view: str) -> None:
     """It brings text, fields, token, and what was drawn at random back; nothing is asked for."""
     asked: list[str] = []
     tab.on("request", lambda request: asked.append(request.url))
-    if view != "generation":  # whose race is drawn already, and takes long
+    if view not in ("generation", "assistant"):  # what these have written is on the page already
         choose_everything(tab, view)
     tab.locator(".next-read button").nth(3).click()
     tab.wait_for_timeout(500)  # addresses are written a few times a second
@@ -452,10 +512,15 @@ def test_a_link_waits_for_the_press(visit: Visit) -> None:
     tab.wait_for_timeout(1000)
     asked = tab.evaluate("performance.getEntriesByType('resource').map((one) => one.name)")
     assert not [url for url in asked if "/live/" in url and url.endswith((".zip", ".0"))]
-    box = tab.locator("section[data-view]").bounding_box()
-    assert 48 <= box["y"] <= 900  # not behind the header
+    held = tab.get_by_text(words("masking")["held"].format(given["text"]), exact=True)
+    for one in (held, button):
+        box = one.bounding_box()
+        assert 48 <= box["y"] <= 900 - box["height"]  # not behind the header
     button.click()
     tab.wait_for_selector(".next-shown canvas")
+    box = tab.locator("section[data-view] textarea").bounding_box()
+    assert 48 <= box["y"] <= 900 - box["height"]
+    assert held.is_hidden()
     row = (ask("read", text=given["text"]), ask("map", layer=0, head=4)[2])[1]
     shown = tab.locator(".next-looks small").all_text_contents()
     np.testing.assert_allclose([float(one) for one in shown[:3]], row[:3], atol=0.011)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import quote_plus
+from urllib.parse import quote_plus, urlencode
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from attention_docs.next_word import MAX_TOKENS, REFERENCE, next_tokens
 from attention_docs.site.publish import live, models
 from attention_docs.smollm2 import encode_text, load_smollm2, mean_outputs
 from attention_docs.tokens import byte_characters, load_vocabulary
-from tests.conftest import each_language
+from tests.conftest import each_language, find_page_folder, parse_html
 from tests.test_browser import assert_everyone_can_use, make_path
 from tests.test_heads import FILE, read_in_torch, run_in_torch
 from tests.test_live_pages import PATIENCE
@@ -184,7 +185,7 @@ def test_no_two_tokens_look_alike(visit: Visit) -> None:
     texts = [*all_texts(), "\n   ", "\t", "return ", "\ufe0f", "⟨F0 9F⟩"]
     shown = visit(PAGE).evaluate(
         """async (texts) => {
-          const { showToken } = await import("/assets/live/show.js");
+          const { showToken } = await import("/assets/show.js");
           return texts.map(showToken);
         }""",
         texts,
@@ -205,13 +206,18 @@ def test_the_times_are_medians(visit: Visit) -> None:
           const { Times } = await import("/assets/live/next-times.js");
           const { next } = JSON.parse(document.getElementById("__words").textContent);
           const times = new Times(next);
-          seconds.forEach((one, n) => times.add(true, one, 31 + n));
-          return times.told.textContent.trim();
+          seconds.forEach((one, n) => {
+            times.add(true, one, 31 + n);
+            times.add(false, 2 * one, 51 + n);
+          });
+          return [...times.told.querySelectorAll("p")].map((one) => one.textContent);
         }""",
         seconds,
     )
-    wanted = {"first": "0.30", "before": 30, "last": "0.70", "after": 41}
-    assert told == words("en")["times"]["cached"].format(**wanted)
+    cached = {"first": "0.30", "before": 30, "last": "0.70", "after": 41}
+    whole = {"first": "0.60", "before": 50, "last": "1.40", "after": 61}
+    given = words("en")["times"]  # each in a line of its own
+    assert told == [given["cached"].format(**cached), given["whole"].format(**whole)]
 
 
 def test_an_address_brings_the_place_back(visit: Visit) -> None:
@@ -253,11 +259,51 @@ def test_a_slider_that_is_dragged_writes_the_last_address(visit: Visit) -> None:
     assert tab.evaluate("window.written") < 100
 
 
+def test_no_button_looks_pressed_after_a_tap(visit: Visit) -> None:
+    """On a touch screen the last one that was tapped stays hovered and focused."""
+    tab = open_panel(visit, width=390, has_touch=True, is_mobile=True)
+    tab.locator(".next-bars button").first.tap()
+    again = tab.get_by_text(words("en")["back"], exact=True)
+    before = again.evaluate("(one) => getComputedStyle(one).color")
+    again.evaluate("(one) => one.focus()")
+    assert again.evaluate("(one) => one.matches(':focus')")
+    assert again.evaluate("(one) => getComputedStyle(one).color") == before
+
+
 def test_axe_finds_nothing(visit: Visit) -> None:
     """With its folds open, wide and narrow, light and dark."""
     tab = open_panel(visit)
     tab.evaluate("document.querySelectorAll('.next-token details').forEach((one) => one.open = 1)")
     assert_everyone_can_use(tab)
+
+
+HELD = ".next-token .next-live p:has-text('“')"
+GRANDMOTHER = "My grandmother kept a jar of buttons because <b>she</b>"
+
+
+@pytest.mark.parametrize(("lang", "width"), [("en", 1280), ("zh", 390)])
+def test_a_link_says_which_text_it_holds(lang: str, width: int, visit: Visit, address: str) -> None:
+    """Above the press that loads the model, where the reader sees it, and nothing is loaded yet."""
+    tab = visit(width=width)
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    for text in (GRANDMOTHER, "long " * 200):
+        given = urlencode({"text": text, "draw": "1,11,1"})
+        tab.goto("about:blank")
+        tab.goto(f"{address}{make_path(lang, 'next-word')}#next=0,,1,11,1&{given}")
+        held = tab.locator(HELD)
+        held.wait_for()
+        shown = text if len(text) < 300 else text[:300].strip() + " …"
+        assert held.text_content() == words(lang)["held"].format(shown)
+        tab.wait_for_timeout(500)
+        for one in (held, tab.locator(".next-live .md-button").first):
+            box = one.bounding_box()
+            assert 48 <= box["y"] <= 900 - box["height"], box
+    assert not [url for url in asked if re.search(r"smollm2|pyodide|package", url)]
+    tab.goto("about:blank")
+    tab.goto(f"{address}{make_path(lang, 'next-word')}#next=1,,1,11,1")
+    tab.wait_for_selector(".next-bars li")
+    assert tab.locator(HELD).count() == 0
 
 
 # --- the model itself -----------------------------------------------------------------------------
@@ -269,6 +315,15 @@ def test_the_pieces_of_the_model(tmp_path: Any) -> None:
     assert names == [f"{models.FILE}.{n}" for n in range(4)]
     assert live.PART <= 25_000_000
     assert 3 * live.PART < models.BYTES <= 4 * live.PART
+
+
+def test_the_size_that_is_said_is_that_of_the_files(site: Any) -> None:
+    """All that a press loads: Python, NumPy, the package, and the pieces of the model."""
+    tree = parse_html(find_page_folder(site, "en", "next-word") / "index.html")
+    given = json.loads(tree.get_element_by_id("__words").text_content())["next"]
+    files = [one for one in (site / "live").iterdir() if one.is_file()]
+    files += [site / "live" / "smollm2" / one for one in given["parts"]]
+    assert given["megabytes"] == round(sum(one.stat().st_size for one in files) / 1e6)
 
 
 @pytest.fixture(scope="module")
@@ -335,6 +390,72 @@ def test_bad_input_does_no_harm(text: str, least: int, most: int, loaded: Any) -
     if most == MAX_TOKENS:
         said = words("en")["cut"].format(MAX_TOKENS)
         assert loaded.locator(".next-own").get_by_text(said).count() == 1
+
+
+@needs_model
+def test_there_is_one_machine(loaded: Any) -> None:
+    """What was measured is put away; a beginning from the list is read, and may be chosen again."""
+    panel = loaded.locator(".next-token")
+    assert panel.get_by_text(words("en")["here"], exact=True).is_visible()
+    assert panel.locator(".next-bars:visible, .next-sliders:visible").count() == 2
+    assert panel.locator("summary:visible", has_text=words("en")["layers"]).count() == 1
+    choice = panel.locator(".next-choose select")
+    for number in (3, 5, 3):
+        one = KEPT["beginnings"][number]
+        choice.select_option(str(number))
+        wait_until_read(loaded)
+        assert (box(loaded), choice.input_value()) == (one["text"], str(number))
+        assert loaded.evaluate(SHARES, ".next-own") == pytest.approx(shares_of(one), abs=0.12)
+        read(loaded, "Hello.")
+        assert choice.input_value() == ""
+
+
+TOLD = ".next-own > .next-note"
+
+
+@needs_model
+def test_reading_stops(loaded: Any) -> None:
+    """What was read until then stays, and is said; after writing nothing is said to be left out."""
+    read(loaded, "Hello.")
+    text = "word " * 2000
+    loaded.locator(".next-own textarea").fill(text)
+    loaded.get_by_text(words("en")["read"], exact=True).click()
+    start, end = words("en")["readSome"].split("{}")
+    status = ".next-own > [role=status]"
+    loaded.wait_for_selector(f"{status}:has-text('{start}'):has-text('{end}')")
+    loaded.get_by_text(words("en")["stop"], exact=True).click()
+    loaded.wait_for_function(
+        "() => document.querySelectorAll('.next-read button').length > 3", timeout=60_000
+    )
+    count = loaded.locator(".next-read button").count()
+    assert 16 <= count < MAX_TOKENS
+    assert count % 16 == 0
+    assert box(loaded) == text
+    said = words("en")["cut"].format(count)
+    assert said in loaded.locator(TOLD).all_text_contents()
+    loaded.wait_for_timeout(1500)
+    assert loaded.locator(".next-read button").count() == count
+    assert loaded.get_by_text(words("en")["stop"], exact=True).is_hidden()
+    loaded.get_by_text(words("en")["writeOne"], exact=True).click()
+    loaded.wait_for_function(
+        "(n) => document.querySelectorAll('.next-read button').length > n", arg=count
+    )
+    told = loaded.locator(TOLD).all_text_contents()
+    assert words("en")["surprise"] in told
+    assert not [one for one in told if words("en")["cut"].split("{}")[1] in one]
+
+
+@needs_model
+def test_typed_marks_of_a_chat_are_explained(loaded: Any) -> None:
+    """They are plain characters; a sentence says so, with the chapter in which they are marks."""
+    tokens = read(loaded, "<|im_start|>user\nWhich animal is the tallest?<|im_end|>")
+    assert "<|im_start|>" not in tokens
+    before, after = words("en")["marks"].split("{}")
+    hint = loaded.locator(TOLD, has_text=before)
+    assert hint.text_content().strip() == before + words("en")["chat"] + after
+    assert hint.locator("a").get_attribute("href").endswith("/assistant/")
+    read(loaded, "a < b | c > d")
+    assert loaded.locator(TOLD, has_text=before).count() == 0
 
 
 @needs_model
@@ -643,9 +764,14 @@ def test_kept_and_removed(visit: Visit) -> None:
     tab.reload()
     tab.wait_for_selector(".next-live button")  # the address has opened the fold
     tab.locator(".next-live").get_by_text(said).wait_for()
+    held = words("en")["held"].format(first("en")["text"])
+    assert tab.locator(".next-live").get_by_text(held).is_visible()
     tab.locator(".next-live button").first.click()
     tab.wait_for_selector(".next-own .next-bars li")
     assert tab.evaluate(SHARES, ".next-own") == pytest.approx(shares_of(first("en")), abs=0.12)
+    field = tab.locator(".next-own textarea").bounding_box()
+    assert 48 <= field["y"] <= 900 - field["height"]  # what the link holds is in view
+    assert tab.locator(".next-live").get_by_text(held).is_hidden()
     tab.get_by_text(words("en")["remove"], exact=True).click()
     tab.wait_for_function("caches.keys().then((all) => !all.some((one) => /-model/.test(one)))")
     assert tab.locator(".next-live").get_by_text(said).count() == 0

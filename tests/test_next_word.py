@@ -290,6 +290,37 @@ def test_any_text_is_read(text: str, count: int, is_cut: bool, writer: Writer) -
     assert (len(read["tokens"]), read["isCut"]) == (count, is_cut)
 
 
+@pytest.mark.parametrize("as_chat", [False, True])
+def test_a_long_text_is_read_in_parts(as_chat: bool, writer: Writer) -> None:
+    """As if at once: tokens, what comes next, maps, surprises; and reading can end early."""
+    marks = ["<|im_start|>", "<|im_end|>"]
+    known = [*writer.model.tokens, *marks]
+    ids = {one: i % 13 for i, one in enumerate(known)}
+    writer = Writer(writer.model._replace(ids=ids))
+    text = "dcbmkabcddca" * 2
+    whole = ask(writer, "read", text=text, as_chat=as_chat)
+    bits, map_ = ask(writer, "bits"), writer.map(3, 4)
+    assert whole["left"] == 0
+    said = ask(writer, "read", text=text, as_chat=as_chat, count=7)
+    tokens = said["tokens"]
+    for _ in range(9):
+        assert (len(tokens), said["left"]) == (len(writer.ids), len(whole["tokens"]) - len(tokens))
+        if not said["left"]:
+            break
+        said = ask(writer, "read_on", count=7)
+        assert said["known"] == len(tokens)
+        tokens += said["tokens"]
+    assert len(tokens) > 21
+    assert tokens == whole["tokens"]
+    np.testing.assert_allclose(said["next"]["nats"], whole["next"]["nats"], atol=1e-4)
+    np.testing.assert_allclose(writer.map(3, 4), map_, atol=1e-6)
+    np.testing.assert_allclose(ask(writer, "bits")[1:], bits[1:], atol=1e-4)
+    for cached in (True, False):
+        ask(writer, "read", text=text, as_chat=as_chat, count=7)
+        assert (ask(writer, "append", id=6, cached=cached)["left"], len(writer.ids)) == (0, 8)
+        assert len(ask(writer, "bits")) == 8
+
+
 @pytest.mark.parametrize("spacing", [(1000, 1), (0, 0), (3, -1), (0, 0.5)])
 def test_a_reader_moves_the_positions(spacing: tuple[float, float], writer: Writer) -> None:
     """The map and the next tokens by torch, after a step with the cache too; a shift is nothing."""

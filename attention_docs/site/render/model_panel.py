@@ -16,7 +16,7 @@ SHARED = (
     *("keep", "keptAll", "keptSome", "remove", "full", "lost", "killed"),
     *("opening", "own", "read", "reading", "empty", "cut", "id", "comma"),
     *("token", "whole", "without", "control", "controlNote", "out"),
-    *("map", "times", "stop", "bytes"),
+    *("map", "times", "stop", "bytes", "held", "readSome", "marks", "chat"),
 )
 """The words that every panel takes from those of the first one."""
 

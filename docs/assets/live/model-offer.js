@@ -1,8 +1,10 @@
-/* What a panel shows before the model is here: a press that loads it, how far that is, a way to cancel,
-   and whether it is to stay in the browser, or does. */
+/* What a panel shows before the model is here: the text that an address holds, a press that loads it, how
+   far that is, a way to cancel, and whether it is to stay in the browser, or does. */
 import { element, fillMegabytes, fillTemplate, makeButton } from "./dom.js";
 import { getModel } from "./model.js";
 import { canKeep } from "./pieces.js";
+
+const MOST = 300; // characters of a text that is only announced
 
 export class ModelOffer {
   /* `ready()` is called once the model is here, whichever panel of the page has loaded it, and again
@@ -14,8 +16,9 @@ export class ModelOffer {
     this.kept = element("p", { class: "next-note" });
     this.offered = this.makeOffer();
     this.loading = this.makeLoading();
+    this.held = element("p", {});
     this.part = element("div", {}, ...this.offered, this.status);
-    this.element = element("div", {}, this.part, this.kept);
+    this.element = element("div", {}, this.held, this.part, this.kept);
     this.model.addEventListener("state", () => this.update());
     this.model.addEventListener("progress", () => this.count());
     this.model.addEventListener("kept", () => this.showKept());
@@ -43,6 +46,14 @@ export class ModelOffer {
     return element("p", { class: "next-buttons" }, this.progress, this.detail, cancel);
   }
 
+  /* The text that is read once the model is here. */
+  hold(text) {
+    const letters = [...(text ?? "").trim()];
+    const start = letters.slice(0, MOST).join("").trimEnd();
+    const shown = letters.length > MOST ? `${start} …` : start;
+    this.held.textContent = shown && fillTemplate(this.words.held, shown);
+  }
+
   /* What stays in the browser, or why nothing does. */
   async showKept() {
     const { words, model } = this;
@@ -58,7 +69,7 @@ export class ModelOffer {
     const { words, model } = this;
     const { state } = model;
     const held = this.part.contains(document.activeElement);
-    this.part.hidden = state === "ready";
+    this.held.hidden = this.part.hidden = state === "ready";
     if (state === "idle") {
       this.part.replaceChildren(...this.offered, this.status);
       this.status.textContent = fillTemplate(words[model.reason], model.detail);

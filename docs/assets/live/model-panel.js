@@ -2,6 +2,7 @@
    derived. All panels are one: a text, its tokens, a few fields, and what a view of VIEWS asks of the
    model and draws of the answers. What is computed is in attention_docs/next_word.py. All that a reader
    has chosen stands in the address. */
+import { showToken, toShare } from "../show.js";
 import { readAddress, writeAddress } from "./address.js";
 import { addStyles, element, fillTemplate, makeButton } from "./dom.js";
 import { ModelOffer } from "./model-offer.js";
@@ -10,20 +11,22 @@ import {
   compareTable,
   compareWithControl,
   drawOther,
+  explain,
   HEADS,
   LAYERS,
-  LONGEST,
   listLooks,
   paintMap,
+  readText,
 } from "./model-parts.js";
 import { loadNeurons } from "./neurons.js";
 import { MANY, Times } from "./next-times.js";
-import { explainBytes, showToken, toShare } from "./show.js";
 
 let words; // of this panel, from a file of its own
 const TROPHY = "The trophy doesn't fit into the brown suitcase because it";
 const NEURONS = 1536; // of a layer
 const SILENT = 0.1; // of the largest activity, below which a neuron does next to nothing
+const END = "<|im_end|>"; // of an answer
+const LONG = 200; // tokens of an answer that a link brings back
 const POSITIONS = { min: -1e6, max: 1e6, step: "any" }; // float32 tells all of them apart
 
 /* Put the panel in place of a paragraph. */
@@ -69,9 +72,17 @@ class Panel {
   /* Shown at once if the model is here, and once it is, which may be again. */
   follow() {
     if (!this.given.model) return;
+    this.offer.hold(this.given.text);
     this.neurons?.show(this.given.layer, this.given.neuron);
-    this.element.scrollIntoView({ block: "nearest" });
+    this.scroll();
     if (this.offer.model.state === "ready") this.begin();
+  }
+
+  /* To what the address is about: the box, or the text above the press that brings it. */
+  scroll() {
+    const box = this.own.firstChild;
+    if (box) box.scrollIntoView();
+    else (this.given.text ? this.offer : this).element.scrollIntoView({ block: "nearest" });
   }
 
   /* The text, the fields, the pressed token, and what the view `keeps` besides. */
@@ -80,6 +91,7 @@ class Panel {
     const { text, row, kept } = this;
     const shown = { model: words.view, text, row, ...Object.fromEntries(fields), ...kept };
     writeAddress(`#${new URLSearchParams(shown)}`);
+    this.offer.hold(text);
   }
 
   /* Other numbers for the fields, which may not be here yet. */
@@ -97,6 +109,7 @@ class Panel {
 
   async begin() {
     const { given } = this;
+    this.neurons?.fold();
     this.field = element("textarea", { rows: 2, spellcheck: "false" });
     this.field.value = given.text?.trim() ? given.text : this.view.text;
     this.tokens = element("div", { class: "next-read", translate: "no" });
@@ -107,27 +120,25 @@ class Panel {
     const actions = (this.view.actions ?? []).map(([word, press]) =>
       makeButton("md-button", words[word], () => press(this)),
     );
-    this.halt = makeButton("md-button", words.stop, () => this.stop(), { disabled: true });
-    if (this.view.waits) actions.push(this.halt);
+    this.halt = makeButton("md-button", words.stop, () => this.stop(), { hidden: true });
+    this.first = makeButton("md-button", words.read, () => this.read());
     this.hint = element("p", { class: "next-note" });
     this.shown = element("div", { class: "next-shown" });
     this.own.replaceChildren(
       element("label", { class: "next-choose" }, element("span", {}, words.own), this.field),
-      element(
-        "p",
-        { class: "next-buttons" },
-        makeButton("md-button", words.read, () => this.read()),
-      ),
+      element("p", { class: "next-buttons" }, this.first),
       this.tokens,
-      element("p", { class: "next-tools" }, ...fields, ...actions),
+      element("p", { class: "next-tools" }, ...fields, ...actions, this.halt),
       this.status,
       this.hint,
       this.shown,
     );
     const names = (this.view.keeps ?? []).filter((name) => name in given);
-    this.kept = Object.fromEntries(names.map((name) => [name, given[name]]));
+    const kept = Object.fromEntries(names.map((name) => [name, given[name]]));
+    this.kept = kept;
+    if (given.model) this.scroll();
     await this.read(given.row);
-    if (this.view.waits && names.length && this.list) this.update();
+    if (names.length && this.list) this.view.resume?.(this, kept);
   }
 
   /* A number that the reader chooses, below `range` or as its bounds say: at the beginning the `given`
@@ -167,7 +178,7 @@ class Panel {
   async read(row) {
     if (!(await this.readField(row))) return;
     if (!this.view.waits) return this.update();
-    this.tellCut();
+    this.stop();
     this.remember();
   }
 
@@ -179,32 +190,44 @@ class Panel {
       this.field.focus();
       return false;
     }
-    this.stop();
-    this.status.textContent = words.reading;
-    const { turn } = this;
-    const said = await this.ask({ do: "read", text: box.slice(0, LONGEST) });
-    if (!said || turn !== this.turn) return false;
+    const isWanted = this.start();
+    this.box = null; // until the whole of it is read
+    const said = await this.readText({ text: box }, isWanted);
+    if (!said || !isWanted()) return false;
     const { tokens: list, next: node, isCut, text } = said;
     Object.assign(this, { list, node, isCut, text, box });
     this.row = list[Number(row)] ? Number(row) : list.length - 1;
     this.tokens.replaceChildren(...this.list.map((token, n) => this.makeToken(token, n)));
     this.mark();
     const texts = [...list.map(([, token]) => token), ...node.texts];
-    this.hint.textContent = explainBytes(words, texts);
+    this.hint.replaceChildren(...explain(words, text, texts));
     this.data = null;
     this.shown.replaceChildren();
-    if (this.view.waits) this.kept = {};
+    if (this.view.resume) this.kept = {};
     return true;
+  }
+
+  readText(request, isWanted) {
+    const tell = (count) => {
+      if (isWanted()) this.status.textContent = fillTemplate(words.readSome, count);
+    };
+    return readText((one) => this.ask(one), request, isWanted, tell);
+  }
+
+  /* Something begins that a reader can stop; whether it is still wanted. */
+  start() {
+    this.stop();
+    this.status.textContent = words.reading;
+    this.halt.hidden = false;
+    const { turn } = this;
+    return () => turn === this.turn;
   }
 
   /* What is being made of the text is left as it is. */
   stop() {
     this.turn += 1;
-    this.halt.disabled = true;
-    this.tellCut();
-  }
-
-  tellCut() {
+    if (document.activeElement === this.halt) this.first.focus();
+    this.halt.hidden = true;
     this.status.textContent = this.isCut ? fillTemplate(words.cut, this.list.length) : "";
   }
 
@@ -236,17 +259,15 @@ class Panel {
     if (!this.list) return;
     if (this.field.value !== this.box && !(await this.readField())) return; // another text by now
     this.stop();
-    const { turn } = this;
     this.data = null;
     const wrong = Object.values(this.values).find((one) => !one.checkValidity());
     if (wrong) {
       this.status.textContent = fillTemplate(words.noNumber, wrong).replace("-", "−");
       return;
     }
-    this.status.textContent = words.reading;
-    this.halt.disabled = false;
-    const data = await this.view.load(this, () => turn === this.turn);
-    if (!data || turn !== this.turn) return;
+    const isWanted = this.start();
+    const data = await this.view.load(this, isWanted);
+    if (!data || !isWanted()) return;
     this.data = data;
     this.stop();
     this.draw();
@@ -420,10 +441,11 @@ const VIEWS = {
     waits: true, // until a press asks for it
     keeps: ["race"],
     actions: [["race", (panel) => panel.update()]],
+    resume: (panel) => panel.update(),
     async load(panel, isWanted) {
       const data = { times: new Times(words), written: [[], []] };
       for (const [k, cached] of [true, false].entries()) {
-        let said = await panel.ask({ do: "read", text: panel.box.slice(0, LONGEST) });
+        let said = await panel.readText({ text: panel.box }, isWanted);
         for (let n = 0; n < MANY && said && isWanted(); n += 1) {
           said = await panel.ask({ do: "draw", uniform: 0.5, top_k: 1, cached });
           if (!said) return null;
@@ -446,14 +468,19 @@ const VIEWS = {
 
   assistant: {
     text: "What is the capital of France?",
+    keeps: ["answer"], // how many tokens of it were written
+    actions: [["writeOn", (panel) => writeAnswer(panel, MANY)]],
+    resume: (panel, { answer }) => writeAnswer(panel, Math.min(answer, LONG)),
     async load(panel, isWanted) {
-      const text = panel.box.slice(0, LONGEST);
-      const chat = isWanted() && (await panel.ask({ do: "read", text, as_chat: true }));
-      return chat || null;
+      const chat = await panel.readText({ text: panel.box, as_chat: true }, isWanted);
+      return chat && { chat, count: 0, answer: "" };
     },
-    draw(panel, chat) {
+    draw(panel, { chat, count, answer, isWhole }) {
       const text = chat.tokens.map(([, token]) => token).join("");
+      const written = element("p", { class: "next-line", translate: "no" }, answer);
       return [
+        ...(count ? [say("answer", count), written] : []),
+        ...(isWhole ? [say("ended", END)] : []),
         sideBySide(makeBars(words.asText, panel.node), makeBars(words.asChat, chat.next)),
         element("p", {}, fillTemplate(words.template, chat.tokens.length)),
         element("pre", { translate: "no", tabindex: 0 }, text),
@@ -502,6 +529,25 @@ const VIEWS = {
     },
   },
 };
+
+/* The answer to a chat, the likeliest token each time, until the model ends it. */
+async function writeAnswer(panel, most) {
+  if (!panel.data || panel.field.value !== panel.box) await panel.read();
+  const { data } = panel;
+  if (!data) return; // the reader has stopped it
+  const isWanted = panel.start();
+  for (let n = 0; n < most && isWanted() && !data.isWhole; n += 1) {
+    const said = await panel.ask({ do: "draw", uniform: 0.5, top_k: 1 });
+    if (!said || data !== panel.data) return;
+    data.count += 1;
+    data.isWhole = said.tokens[0][1] === END;
+    data.answer = said.text.slice(data.chat.text.length).replace(END, "");
+    panel.draw();
+    panel.kept = { answer: data.count };
+    panel.remember();
+  }
+  if (isWanted()) panel.stop();
+}
 
 const isBelow = (n, size) => Number.isInteger(n) && n >= 0 && n < size;
 

@@ -1,11 +1,38 @@
-/* What panels of the model that writes share: choices of a layer and a head, a map, a row of it in words,
-   and a table that compares next tokens. */
+/* What panels of the model that writes share: how a text is read, choices of a layer and a head, a map, a
+   row of it in words, and a table that compares next tokens. */
+import { explainBytes, showToken, toShare } from "../show.js";
 import { element, fillTemplate } from "./dom.js";
-import { showToken, toShare } from "./show.js";
 
 export const LAYERS = 30;
 export const HEADS = 9;
-export const LONGEST = 20_000; // characters that are handed on; far fewer are read
+const LONGEST = 20_000; // characters that are handed on; far fewer are read
+const PIECE = 16; // tokens, after which a reader can stop
+const MARK = /<\|(?:im_start|im_end|endoftext)\|>/;
+
+/* Read a text a piece at a time while `isWanted()`; `tell(count)` hears how many tokens were read. What the
+   model says of all of them, as if it had been one question, or null where it was stopped. */
+export async function readText(ask, { text, ...request }, isWanted, tell) {
+  const first = { do: "read", text: text.slice(0, LONGEST), count: PIECE, ...request };
+  const tokens = [];
+  for (let said = await ask(first); said; said = await ask({ do: "read_on", count: PIECE })) {
+    tokens.push(...said.tokens);
+    if (!said.left || !isWanted())
+      return { ...said, known: 0, tokens, isCut: said.isCut || said.left > 0 };
+    tell(tokens.length);
+  }
+  return null;
+}
+
+/* What needs a word in a text and its tokens: a mark of a chat, which is one only where the template writes
+   it, and bytes. */
+export function explain(words, text, tokens) {
+  const bytes = explainBytes(words, tokens);
+  if (!MARK.test(text)) return [bytes];
+  const chapter = document.querySelector('nav a[href$="assistant/"]'); // not in that chapter itself
+  const link = chapter ? element("a", { href: chapter.href }, words.chat) : words.chat;
+  const [before, after] = words.marks.split("{}");
+  return [before, link, after, " ", bytes];
+}
 
 /* A choice of a number below `size`. */
 export function chooseBelow(size, onchange) {

@@ -1,7 +1,8 @@
 /* Neurons of the model that writes, as they were measured beforehand (attention_docs/site/publish/neurons.py):
    what each of them writes, which texts make it most active, and what it costs to cut it there. */
+
+import { showToken } from "../show.js";
 import { element, fillTemplate, resolveUrl } from "./dom.js";
-import { showToken } from "./show.js";
 
 const NAMED = 3; // tokens that name a neuron in the list
 
@@ -36,13 +37,20 @@ class Neurons {
     this.select = element("select", { onchange, translate: "no" }, ...options);
     this.shown = element("div", { class: "next-shown", "aria-live": "polite" });
     const label = element("span", {}, words.chooseNeuron);
+    const summary = element("summary", {}, words.measured);
+    this.texts = element("details", { class: "fold", open: true }, summary, this.shown);
     this.element = element(
       "div",
       { class: "next-measured" },
       element("label", { class: "next-choose" }, label, this.select),
-      this.shown,
+      this.texts,
     );
     this.draw();
+  }
+
+  /* What was measured makes room for the reader's own text. */
+  fold() {
+    this.texts.open = false;
   }
 
   /* The largest activity of a neuron in the dictionary; the middle one of all, if it was not measured. */

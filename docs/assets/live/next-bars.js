@@ -1,7 +1,8 @@
 /* The ten likeliest next tokens as bars that can be pressed, and three sliders that change how one of
    them is drawn: temperature, top-k, top-p, in the order of `token_distribution` of the package. */
+
+import { showToken, toShare } from "../show.js";
 import { element, fillTemplate } from "./dom.js";
-import { showToken, toShare } from "./show.js";
 
 const COUNT = 10;
 const ROUNDING = 1e-9;

@@ -1,5 +1,7 @@
 /* Where a head of the model looks on the reader's text, and what the next tokens are without it: the bars
    before and after, with another head of the same layer as control. */
+
+import { showToken } from "../show.js";
 import { element, fillTemplate, makeButton } from "./dom.js";
 import {
   compareTable,
@@ -10,7 +12,6 @@ import {
   listLooks,
   paintMap,
 } from "./model-parts.js";
-import { showToken } from "./show.js";
 
 const PARTS = ["attention", "feed-forward"];
 const KINDS = ["zero", "mean", ...PARTS, "layer"];

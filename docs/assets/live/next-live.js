@@ -1,20 +1,20 @@
 /* The model in the reader's hands: it reads the reader's text and writes on. Heads are in next-heads.js; what
    it computes is in attention_docs/next_word.py. All that is shown has an address. */
+import { showToken, toShare } from "../show.js";
 import { element, fillTemplate, makeButton } from "./dom.js";
 import { ModelOffer } from "./model-offer.js";
+import { explain, readText } from "./model-parts.js";
 import { Bars } from "./next-bars.js";
 import { Heads } from "./next-heads.js";
 import { MANY, Times } from "./next-times.js";
-import { explainBytes, showToken, toShare } from "./show.js";
 
-const LONGEST = 20_000; // characters that are handed on; far fewer are read
 const SURPRISED = 12; // bits, from which on a token has the whole colour
 const NEAR_END = 40; // px: whoever has scrolled up farther is left there
 const PANEL = "next";
 
 export class Live {
   constructor(words, panel) {
-    Object.assign(this, { words, panel, shown: [], turn: 0 });
+    Object.assign(this, { words, panel, shown: [], turn: 0, readings: 0 });
     this.element = element("div", { class: "next-own" });
     const gone = () => this.element.replaceChildren();
     this.offer = new ModelOffer(words, () => this.begin(), gone);
@@ -50,10 +50,11 @@ export class Live {
 
   makeButtons() {
     const { words } = this;
+    this.first = makeButton("md-button", words.read, () => this.read());
     return element(
       "p",
       { class: "next-buttons" },
-      makeButton("md-button", words.read, () => this.read()),
+      this.first,
       makeButton("md-button", words.writeOne, () => this.write(1)),
       makeButton("md-button", words.writeMany, () => this.write(MANY)),
       element("label", {}, this.cached, " ", words.cache),
@@ -84,8 +85,8 @@ export class Live {
     const own = new URLSearchParams(this.panel.own);
     this.field.value = own.get("text") || this.panel.text;
     this.cached.checked = own.get("cache") !== "off";
-    const [temperature, topK, topP] = (own.get("draw") || "1,11,1").split(",").map(Number);
-    this.bars.settings = { temperature, topK, topP };
+    const [temperature, topK, topP] = (own.get("draw") ?? "").split(",").map(Number);
+    this.bars.settings = own.has("draw") ? { temperature, topK, topP } : this.panel.bars.settings;
     this.heads.follow(own);
     if (!(await this.readField())) return false;
     if (own.get("row")) this.select(Number(own.get("row")));
@@ -109,6 +110,12 @@ export class Live {
     this.status.textContent = text;
   }
 
+  /* Another text, which the reader has not typed. */
+  take(text) {
+    this.field.value = text;
+    this.read();
+  }
+
   /* --- the text */
 
   /* What is new of it, after reading or writing. */
@@ -123,7 +130,7 @@ export class Live {
     this.told.textContent = isCut ? fillTemplate(words.cut, this.shown.length) : words.surprise;
     const seen = [...this.shown.map(([, text]) => text), ...said.next.texts];
     const unfinished = said.unfinished && fillTemplate(words.unfinished, said.unfinished);
-    this.hint.textContent = `${unfinished} ${explainBytes(words, seen)}`.trim();
+    this.hint.replaceChildren(unfinished, " ", ...explain(words, said.text, seen));
     this.guesses.open = false;
     this.heads.clear();
     this.remember();
@@ -188,19 +195,31 @@ export class Live {
     return this.isNew ? this.read() : true;
   }
 
+  /* The whole text, or what was read until the reader stopped; whether it was the whole. */
   async readField() {
-    this.halted();
-    this.say(this.words.reading);
+    const { words } = this;
+    const [text, since] = [this.field.value, performance.now()];
+    const isWanted = this.busy();
+    this.readings += 1;
+    const { readings } = this;
+    this.say(words.reading);
     this.times.clear();
-    const text = this.field.value;
-    const said = await this.ask({ do: "read", text: text.slice(0, LONGEST) });
-    if (!said) return false; // the model was stopped
+    const said = await readText(
+      (request) => this.ask(request),
+      { text },
+      isWanted,
+      (count) => isWanted() && this.say(fillTemplate(words.readSome, count)),
+    );
+    if (!said || readings !== this.readings) return false; // the model was stopped, or reads another text
+    const isWhole = isWanted();
+    if (isWhole) this.halted();
+    this.seconds = (performance.now() - since) / 1000;
     this.known = text;
     this.show(said);
     this.compareBox();
     this.heads.draw();
     this.colourText();
-    return true;
+    return isWhole;
   }
 
   async read() {
@@ -245,19 +264,17 @@ export class Live {
   /* One question each, so that the bars move and the reader can stop. */
   async write(count) {
     if (!(await this.catchUp())) return;
-    this.halted();
-    const { turn } = this;
-    this.halt.hidden = false;
+    const isWanted = this.busy();
     this.field.scrollTop = this.field.scrollHeight;
     this.times.begin(this.cached.checked);
-    for (let n = 0; n < count && turn === this.turn; n += 1) {
+    for (let n = 0; n < count && isWanted(); n += 1) {
       if (!(await this.grow({ do: "draw", uniform: Math.random(), ...this.settings }))) return;
       if (this.isNew) break;
       const rate = this.times.rateOf(this.cached.checked).toPrecision(2);
       this.say(fillTemplate(this.words.rate, rate));
       this.element.dataset.rate = rate;
     }
-    if (turn === this.turn) this.halted();
+    if (isWanted()) this.halted();
     this.heads.draw();
   }
 
@@ -266,9 +283,18 @@ export class Live {
     return { temperature, top_k: topK > 10 ? null : topK, top_p: topP < 1 ? topP : null };
   }
 
-  /* Whatever writes ends with the token that it is at. */
+  /* Something begins that a reader can stop; whether it is still wanted. */
+  busy() {
+    this.halted();
+    this.halt.hidden = false;
+    const { turn } = this;
+    return () => turn === this.turn;
+  }
+
+  /* Whatever reads or writes ends with the token that it is at. */
   halted() {
     this.turn += 1;
+    if (document.activeElement === this.halt) this.first.focus();
     this.halt.hidden = true;
   }
 

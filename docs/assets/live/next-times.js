@@ -8,7 +8,7 @@ export class Times {
   constructor(words) {
     this.words = words;
     this.chart = element("div", { class: "next-times", role: "img" });
-    this.told = element("p", { class: "next-note" });
+    this.told = element("div", { class: "next-note" });
     this.element = element("div", { hidden: true }, this.chart, this.told);
     this.clear();
   }
@@ -52,7 +52,7 @@ export class Times {
     this.chart.replaceChildren(...columns);
     this.element.hidden = longest < 2;
     const told = Object.entries(runs).filter(([, run]) => run.length > 0);
-    this.told.replaceChildren(...told.flatMap(([name, run]) => [...describe(words, name, run)]));
+    this.told.replaceChildren(...told.map(([name, run]) => describe(words, name, run)));
     this.chart.setAttribute("aria-label", this.told.textContent);
   }
 }
@@ -74,5 +74,5 @@ function describe(words, name, run) {
     after: run.at(-1).before,
   };
   const mark = element("i", { class: `next-mark ${name}` });
-  return [mark, fillTemplate(words.times[name], parts), " "];
+  return element("p", {}, mark, fillTemplate(words.times[name], parts));
 }

@@ -1,11 +1,12 @@
 /* A real model goes on with a beginning that the reader chooses: its ten likeliest next tokens, one
    pressed, appended, again. All this was measured beforehand, so neither Python nor the model is needed;
-   what needs them is in next-live.js. The choice stands in the address. */
+   what needs them is in next-live.js, and takes the place of what was measured once it is here. The choice
+   stands in the address. */
+import { showToken } from "../show.js";
 import { writeAddress } from "./address.js";
 import { addStyles, element, fillTemplate, makeButton, resolveUrl } from "./dom.js";
 import { Bars } from "./next-bars.js";
 import { Live } from "./next-live.js";
-import { showToken } from "./show.js";
 
 const words = JSON.parse(document.getElementById("__words").textContent).next;
 const HEAD = "#next=";
@@ -26,7 +27,10 @@ class Panel {
     const options = kept.beginnings.map(({ text }, n) =>
       element("option", { value: n }, `${text} …`),
     );
-    const onchange = () => this.begin(Number(this.select.value));
+    const onchange = () => {
+      this.begin(Number(this.select.value));
+      if (this.isHere) this.model.take(this.text);
+    };
     this.select = element("select", { onchange }, ...options);
     this.line = element("p", { class: "next-line", "aria-live": "polite", translate: "no" });
     const choose = (n) => this.go([...this.path, n]);
@@ -35,16 +39,17 @@ class Panel {
     this.again = makeButton("md-button", words.again, () => this.begin(this.number));
     this.note = element("p", { class: "next-note" });
     this.details = element("div", { class: "next-details" });
+    const buttons = element("p", { class: "next-buttons" }, this.back, this.again);
+    const measured = [this.line, this.bars.element, buttons, this.note, this.details];
+    this.measured = element("div", {}, ...measured);
+    this.here = element("p", { class: "next-note", hidden: true }, words.here);
     this.live = this.offerLive();
     this.element = element(
       "section",
       { class: "next-token", "aria-label": words.title },
       element("label", { class: "next-choose" }, element("span", {}, words.choose), this.select),
-      this.line,
-      this.bars.element,
-      element("p", { class: "next-buttons" }, this.back, this.again),
-      this.note,
-      this.details,
+      this.here,
+      this.measured,
       this.live,
     );
     this.element.panel = this;
@@ -110,6 +115,8 @@ class Panel {
   /* What a reader has given to the model itself stands there too, behind the rest. */
   keepOwn(own) {
     this.own = new URLSearchParams(own).toString();
+    this.model.offer.hold(own.text);
+    this.select.value = own.text === this.text && this.path.length === 0 ? this.number : ""; // or it is another
     this.keep();
   }
 
@@ -126,13 +133,30 @@ class Panel {
       }
       this.own = own.join("&");
       if (this.own) this.live.open = true;
+      this.model?.offer.hold(new URLSearchParams(this.own).get("text"));
     } else if (this.followed) return;
     this.followed = false;
     this.begin(this.kept.beginnings[Number(number)] ? Number(number) : 0);
     this.go(path ? path.split(".").map(Number) : []);
     this.followed = true;
     if (this.model?.element.hasChildNodes()) this.model.follow();
-    if (isOurs) this.element.scrollIntoView({ block: "nearest" });
+    if (isOurs) (this.own && !this.isHere ? this.live : this.element).scrollIntoView();
+  }
+
+  /* The model has come, and what was measured gives way to it, or it has gone. */
+  giveWay() {
+    const { top, bottom } = this.element.getBoundingClientRect();
+    const isSeen = top < innerHeight && bottom > 0;
+    this.live.open = true;
+    this.live.querySelector("summary").hidden = this.isHere;
+    this.measured.hidden = this.isHere;
+    this.here.hidden = !this.isHere;
+    if (!this.isHere) this.select.value = this.number;
+    else if (isSeen) this.element.scrollIntoView();
+  }
+
+  get isHere() {
+    return this.model?.model.state === "ready";
   }
 
   /* --- what each layer would say, and where a few heads look */
@@ -170,9 +194,7 @@ class Panel {
     const parts = [this.model.offer.element, this.model.element];
     const summary = element("summary", {}, words.live);
     const fold = element("details", { class: "fold next-live" }, summary, ...parts);
-    this.model.model.addEventListener("state", () => {
-      fold.open = true;
-    });
+    this.model.model.addEventListener("state", () => this.giveWay());
     return fold;
   }
 }

@@ -1,4 +1,4 @@
-/* How panels of the model show a token and a probability. */
+/* How a token and a probability are shown, by panels of the model and by its drawing. */
 const SIGNS = { " ": "␣", "\t": "⇥", "\n": "↵" };
 const UNSEEN = /⟨[0-9A-F ]+⟩|[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu;
 const LEAST = 0.0005; // which a tenth of a percent rounds down to 0

@@ -141,9 +141,14 @@ def test_parts_open_and_close_by_keys(width: int, visit: Visit) -> None:
     assert tab.evaluate(OPEN) == 2
     while tab.evaluate("document.activeElement.dataset.head") != "6":
         tab.keyboard.press("ArrowDown")
+    assert tab.evaluate("document.activeElement.textContent") == "18.6"  # of its own layer
     tab.keyboard.press("Space")
     assert tab.evaluate(OPEN) == 3
-    assert told.text_content().startswith("Head 6 of layer 18 is open: ␣the looks at ")
+    title = f"Head 6 of layer 18 on “{KEPT['beginnings'][0]['text']}”"
+    assert told.text_content().startswith(f"{title} is open: ␣the looks at ")
+    drawn = find(tab, "heads", ".drawn > text").text_content()
+    assert title.startswith(drawn.rstrip("…"))
+    assert len(drawn) > 24
     assert tab.url.endswith("#machine-heads.6")
     for rest in (2, 1, 0, 0):
         tab.keyboard.press("Escape")
@@ -176,7 +181,7 @@ def test_weights_are_those_that_were_measured_for_the_chosen_beginning(visit: Vi
             tab.evaluate("hash => { location.hash = hash; }", f"#machine-heads.{head}")
             tab.wait_for_function(
                 "text => document.querySelector('.working .state').textContent.startsWith(text)",
-                arg=f"Head {head} of layer {layer} is open: ",
+                arg=f"Head {head} of layer {layer} on “{one['text']}” is open: ",
             )
             for asker in (last, 2):
                 tab.locator(f'.instrument.machine .stage:visible [data-row="{asker}"]').click()

@@ -308,7 +308,10 @@ class Machine(Instrument):
         return _place(part, x, y, high, _draw_arrow(middle, 0) + box), high
 
     def _draw_heads(self, width: float, y: float) -> str:
-        """A square for each head; those that were measured are wide enough for a finger."""
+        """A square for each head; those that were measured are wide enough for a finger.
+
+        Each of these is of another layer, which its name says.
+        """
         open_, count = {head: layer for layer, head in self.heads}, self.sizes["heads"]
         room = width - 2 * 12 - 4 * (count - 1)
         thin = min(30.0, (room - 46 * len(open_)) / (count - len(open_)))
@@ -317,7 +320,8 @@ class Machine(Instrument):
             wide = 46 if head in open_ else thin
             fill = css_colour("role-weight-fill") if head in open_ else "none"
             box = element("rect", width=wide, height=40, rx=4, fill=fill, **{"class": "hit"})
-            label = text(wide / 2, 25, str(head), "middle")
+            name = f"{open_[head]}.{head}" if head in open_ else str(head)
+            label = text(wide / 2, 25, name, "middle")
             at = f"translate({x:g} {y:g})"
             kind = "square" if head in open_ else "square closed"
             squares += element("g", box + label, class_=kind, transform=at, data_head=head)

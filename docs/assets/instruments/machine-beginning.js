@@ -1,4 +1,5 @@
 /* What a machine (machine.js) shows of a beginning: its tokens with their numbers, and how a head looks at them. */
+import { showToken } from "../show.js";
 import { fillTemplate, set } from "./instrument.js";
 
 const [ROW, FIRST, SIZE] = [26, 40, 14]; // from token to token; below the titles; letters
@@ -20,8 +21,6 @@ function fit(text, room, cutsEnd = false) {
   while (measure(characters) > room) characters.splice(...(cutsEnd ? [-2, 2, "…"] : [0, 2, "…"]));
   return characters.join("");
 }
-
-export const showToken = (text) => text.replaceAll(" ", "␣");
 
 /* The lines that say something of the beginning. */
 export function fillLines(parts, { prompt, text, nats }, next, sizes, words) {
@@ -90,7 +89,7 @@ export function drawHead(part, { title, tokens, weights, asker, words }) {
     );
   });
   const heads = [
-    write(left, top, title, { "font-weight": 600 }),
+    write(left, top, fit(title, right - left, true), { "font-weight": 600 }),
     ...[
       [left, words.query],
       [keys, words.keys],

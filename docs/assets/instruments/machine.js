@@ -1,7 +1,8 @@
 /* A language model whose parts open (attention_docs/figures/machine.py): by press and by keys, one at each
    depth. It follows the beginning that a reader chooses (next.js). */
+import { showToken } from "../show.js";
 import { fillTemplate, set } from "./instrument.js";
-import { drawHead, drawTokens, fillLines, listMost, showToken } from "./machine-beginning.js";
+import { drawHead, drawTokens, fillLines, listMost } from "./machine-beginning.js";
 import { lay, listen, makeButtons, readDrawing } from "./machine-parts.js";
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -22,7 +23,7 @@ export function begin({ root, stages, words, numbers, told }) {
   function drawBeginning() {
     const [layer, number] = numbers.heads[head];
     const texts = beginning.prompt.map((id) => showToken(tokens[id]));
-    title = fillTemplate(words.head, { layer, head: number });
+    title = fillTemplate(words.head, { layer, head: number, text: beginning.text });
     known = { title, tokens: texts, weights: beginning.weights[head], asker, words };
     for (const { all: parts, places } of drawings) {
       drawTokens(parts[TOKENS], places, texts, beginning.prompt);

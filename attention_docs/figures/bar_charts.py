@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from attention_docs.figures.chart import (
     SAMPLE,
@@ -28,6 +28,7 @@ from attention_docs.figures.svg import (
     COLUMN,
     INK,
     css_colour,
+    measure_text,
     measure_widest,
     outline,
     path,
@@ -74,12 +75,23 @@ class BarChart(DrawnFigure):
         for k, (start, y) in zip(named, head.samples, strict=True):
             body.append(_fill_bars(rectangle(start + 6, y - 6, SAMPLE - 8, 12), k, self.series[k]))
         body.append(head.draw())
+        ends = [self._find_label_end(g, x) for g in range(len(labels))]
         for g, one_label in enumerate(lines):
             middle = head.height + (g + 0.5) * deep - LINE * (len(one_label) - 1) / 2
             for i, line in enumerate(one_label):
-                body.append(text(left - 8, middle + 5 + LINE * i, line, "end"))
+                body.append(text(ends[g], middle + 5 + LINE * i, line, "end"))
         body.append(text(x(0), bottom + 19, f"{lang.translate_label(self.ylabel)} →"))
         return Drawing(WIDTH, bottom + 30, "".join(body), COLUMN)
+
+    def _find_label_end(self, g: int, x: Scale) -> float:
+        """Where the label of a group ends: at the axis, or left of its bars below 0."""
+        tips = [
+            x(value) - 5 - measure_text(label)
+            for one in self.series
+            for value, label in [(one.values[g], one.texts[g])]
+            if value < 0
+        ]
+        return min([x(0), *tips]) - 8
 
     def _draw_bars(self, k: int, x: Scale, tops: list[float]) -> str:
         """The bars of a series and the values at their tips."""
@@ -138,6 +150,7 @@ def bar_chart(
     roles: Sequence[str] | None = None,
     scale: tuple[float, float] | None = None,
     spec: str = ".3g",
+    names: Sequence[Sequence[str]] = (),
 ) -> Figure:
     """Lying bars, every value written at its bar.
 
@@ -151,6 +164,8 @@ def bar_chart(
         scale: the least and the greatest value that bars have room for, so that charts can be
             compared; without it, those of this chart.
         spec: the format of the values.
+        names: of every series, what its bars stand for, where each bar is of something else; a
+            name stands in front of the value.
 
     Raises:
         ValueError: a series of another length than the labels, numbers that are not finite or not
@@ -161,6 +176,9 @@ def bar_chart(
         Bar chart. Bars: weight. 0.25 for key 1; 0.75 for key 2.
     """
     all_series = check_series(series, len(labels), roles, spec, "the labels")
+    for k, own in enumerate(names):
+        texts = [" ".join(pair) for pair in zip(own, all_series[k].texts, strict=True)]
+        all_series[k] = replace(all_series[k], texts=texts)
     if scale is not None:
         low, high = scale
         values = [0.0, *(value for one in all_series for value in one.values)]

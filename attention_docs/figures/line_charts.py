@@ -82,6 +82,7 @@ class Line:
     band: Band | None
     look: int
     dots: bool = False
+    plain: bool = False  # beside dots markers would look like some of them
 
     @property
     def list_values(self) -> list[float]:
@@ -134,12 +135,13 @@ class Line:
     def _draw_styled(self, points: list[Point], marked: list[Point], width: float = 2) -> str:
         """Points joined in colour and dashes, and markers: every second line has hollow ones."""
         look, tint = self.look, css_colour(self.series.colour)
-        dashes = DASHES[look] if marked else None
+        dashes = None if self.is_constant else DASHES[look]
         line = path(
             polyline(points), fill="none", stroke=tint, stroke_width=width, stroke_dasharray=dashes
         )
         line = "" if self.dots else line
-        markers = "".join(outline("M", x, y) + MARKERS[look] for x, y in marked)
+        shown = [] if self.plain else marked
+        markers = "".join(outline("M", x, y) + MARKERS[look] for x, y in shown)
         fill = css_colour("figure-page") if look % 2 else tint
         return line + path(markers, fill=fill, stroke=tint, stroke_width=1.5)
 
@@ -354,7 +356,7 @@ def line_chart(
     if unknown := {*dots} - {*names}:
         raise ValueError(f"dots must be of a series in {names}, got {sorted(unknown)}")
     lines = [
-        Line(one, its_band, look, name in dots)
+        Line(one, its_band, look, name in dots, bool(dots) and name not in dots)
         for look, (name, one, its_band) in enumerate(zip(names, all_series, bands, strict=True))
     ]
     values = [value for line in lines for value in line.list_values]

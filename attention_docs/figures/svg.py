@@ -152,12 +152,15 @@ SYMBOL = re.compile(r"(√?)(?<![^\Wᵀ])(?<!\.)([^\W\d_])(?:_([^\W_ᵀ]+)|ₖ)(
 
 @lru_cache(maxsize=2048)
 def escape_label(label: str) -> str:
-    """Escape a label for SVG; "√d_k" gets its k as a subscript, and a line above what is rooted."""
+    """Escape a label for SVG; "√d_k" gets its k as a subscript.
+
+    A line above it would be one of each piece of text, at two heights.
+    """
     return SYMBOL.sub(_set_symbol, escape(label, quote=False))
 
 
 def escape_html_label(label: str) -> str:
-    """The same for HTML, where a root has no line."""
+    """The same for HTML."""
     return SYMBOL.sub(_mark_symbol, escape(label, quote=False))
 
 
@@ -176,9 +179,7 @@ def _set_symbol(found: re.Match[str]) -> str:
     root, letter, index, after = found.groups(default="k")
     slant = ' font-style="italic"'
     below = f'{slant * _is_slanted(index)} dy=".25em" font-size=".75em"'
-    inside = f"<tspan{slant}>{letter}</tspan><tspan{below}>{index}</tspan>"
-    if root:
-        inside = f'√<tspan text-decoration="overline">{inside}</tspan>'
+    inside = f"{root}<tspan{slant}>{letter}</tspan><tspan{below}>{index}</tspan>"
     return f'{inside}<tspan dy="-.19em">{after}</tspan>'
 
 

@@ -37,14 +37,17 @@ check("the likeliest stand first", cat == sorted(cat, key=lambda one: -one[1]))
 france = likeliest("The capital of France is")
 zubrowka = likeliest("The capital of Zubrowka is")
 check("the model is surer of a real capital", france[0][1] > zubrowka[0][1])
-shares = [[share for _, share in one] for one in (france, zubrowka)]
+SHOWN = 5
+tokens = [[word for word, _ in one[:SHOWN]] for one in (france, zubrowka)]
+shares = [[share for _, share in one[:SHOWN]] for one in (france, zubrowka)]
 bar_chart(
-    [str(place) for place in range(1, 11)],
+    [str(place) for place in range(1, SHOWN + 1)],
     {"France": shares[0], "Zubrowka": shares[1]},
     ylabel="probability",
     xlabel="place",
     roles=["weight", "weight"],
     spec=".3f",
+    names=tokens,
 )
 # --8<-- [end:sure]
 

@@ -299,6 +299,10 @@ def test_only_wide_tables_without_formulas_above_become_cards(
 
 
 BLUR = "one => getComputedStyle(one).filter"
+# Of an output its frame stays, and nothing in it can be read through a blur.
+IS_HIDDEN = """one => one.matches("p") ? getComputedStyle(one).filter.startsWith("blur(")
+  : [...one.querySelectorAll("svg, table, pre")]
+      .every((part) => getComputedStyle(part).opacity === "0")"""
 PLACE = """one => [one, one.nextElementSibling ?? one.parentElement].map((part) =>
   [part.offsetLeft, part.offsetTop, part.offsetHeight])"""
 OFFER = "one => one.previousElementSibling.querySelector(':scope > .uncover')"
@@ -310,7 +314,7 @@ def show_covered(visit: Visit, slug: str, guess: str, answer: str, **options: An
     tab = visit(make_path("en", slug), reduced_motion="reduce", **options)
     tab.locator(f"#{guess}").scroll_into_view_if_needed()
     tab.wait_for_selector(f"{answer}.covered")
-    assert tab.locator(answer).evaluate(BLUR).startswith("blur(")
+    assert tab.locator(answer).evaluate(IS_HIDDEN)
     assert tab.locator(".uncover").count()
     return tab
 
@@ -318,7 +322,7 @@ def show_covered(visit: Visit, slug: str, guess: str, answer: str, **options: An
 def wait_until_clear(tab: Any, answer: str) -> None:
     """Until it can be read, and nothing before it offers to show it."""
     tab.wait_for_selector(f"{answer}:not(.covered)")
-    assert tab.locator(answer).evaluate(BLUR) == "none"
+    assert not tab.locator(answer).evaluate(IS_HIDDEN)
     assert not tab.locator(answer).evaluate(OFFER)
 
 
@@ -336,12 +340,39 @@ def test_what_gives_a_guess_away_waits_for_it(visit: Visit) -> None:
     assert not plain.locator(".uncover").count()
 
 
-def test_a_guess_is_printed_with_its_answer(visit: Visit) -> None:
+def test_the_answer_to_a_guess_is_printed_at_the_end(visit: Visit) -> None:
     paper = show_covered(visit, "sequences", "guess-half", HALF)
     paper.emulate_media(media="print")
     assert paper.locator(HALF).evaluate(BLUR) == "none"
     assert not paper.locator(".uncover").is_visible()
-    assert paper.locator("#guess-half .right").bounding_box()["height"] > 5
+    right = paper.locator("#guess-half .right")
+    assert not right.is_visible()
+    paper.evaluate("dispatchEvent(new Event('beforeprint'))")
+    last = paper.locator("article > .answers-last")
+    assert right.text_content() in last.text_content()
+    assert last.bounding_box()["y"] > paper.locator("#exercises").bounding_box()["y"]
+
+
+@pytest.mark.parametrize(
+    ("slug", "guess", "at"), [("softmax", "guess-lead", "1 1 4"), ("maps", "guess-late", "8")]
+)
+def test_after_a_guess_the_figure_shows_its_answer(
+    slug: str, guess: str, at: str, visit: Visit
+) -> None:
+    """By radio buttons and by a slider; the options say which of them was right."""
+    tab = visit(make_path("en", slug))
+    box = tab.locator(f"#{guess}")
+    figure = tab.locator(f"#{guess} ~ .output .stepper").first
+    assert figure.locator(".frame.shown").get_attribute("data-at") != at
+    box.locator("input[value=wrong]").first.press("Space")
+    box.locator("button").click()
+    figure.locator(f".frame.shown[data-at='{at}']").wait_for()
+    chosen = figure.locator(".stepper-bar input").evaluate_all(
+        "all => all.filter((one) => one.type === 'range' || one.checked).map((one) => one.value)"
+    )
+    assert " ".join(chosen) == at
+    marks = box.locator("label").evaluate_all("all => all.map((one) => one.dataset.judged)")
+    assert sorted(marks) == ["", "right", "wrong"]
 
 
 @pytest.mark.parametrize("width", [390, 1280])

@@ -121,6 +121,22 @@ def test_a_slider_has_a_tick_at_each_value():
     assert written == list(range(0, 41, 4))
 
 
+def test_ticks_are_the_numbers_of_long_labels():
+    """ "layer 18" has no room: a tick "6" there would say another layer."""
+    shown = [text for _, text in ticks(["layer 3", "layer 18", "layer 30"])]
+    assert shown == ["3", "18", "30"]
+    shown = [text for _, text in ticks(["3 of 10 layers", "after 5 of them"])]
+    assert shown == ["1", "2"]
+
+
+def test_the_setting_that_answers_a_guess_is_one_of_them():
+    shown, _ = example_slider()
+    assert 'data-answer="2"' in slider("d_k", shown, answer="2").svg("en")
+    assert "data-answer" not in slider("d_k", shown).svg("en")
+    with pytest.raises(ValueError, match=r"answer must be one of \['0', '1', '2'\], got '3'"):
+        slider("d_k", shown, answer="3")
+
+
 def test_slider_says_where_it_stands():
     shown, figure = example_slider()
     german = {f'largest "{d}"': f"größte „{d}“" for d in (4, 8, 16)}
@@ -292,6 +308,32 @@ def test_reduced_motion_is_respected(visit, motion):
     tab.locator('input[name="follow-2"][value="4"]').check()
     assert list_visible_frames(tab) == ["1 4"]
     assert tab.evaluate("faded") == (motion != "reduce")
+
+
+NOTE_MOVES = """() => {
+  window.moves = [];
+  const { animate } = Element.prototype;
+  Element.prototype.animate = function (frames, ...rest) {
+    window.moves.push([this.localName, this.getAttribute("d"), frames.d ?? []]);
+    return animate.call(this, frames, ...rest);
+  };
+}"""
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_what_two_frames_have_alike_moves_from_one_to_the_other(visit, motion):
+    """Bars grow: two charts that fade into each other would lie on each other."""
+    tab = visit("/softmax/", reduced_motion=motion)
+    tab.evaluate(NOTE_MOVES)
+    shown = tab.locator("#out-control .frame.shown path[fill^='var(--role-weight-fill']")
+    before = shown.get_attribute("d")
+    tab.locator("#out-control label").filter(has_text="1,024").locator("input").check()
+    after = shown.get_attribute("d")
+    assert before != after
+    moves = [one[1:] for one in tab.evaluate("window.moves") if one[0] == "path"]
+    wanted = [after, [f'path("{before}")', f'path("{after}")']]
+    assert (wanted in moves) == (motion != "reduce")
+    assert not tab.locator("#out-control .fading").count()
 
 
 # It lasts a quarter of a second: a busy machine may look later.

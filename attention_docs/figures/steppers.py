@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import product
 
@@ -74,6 +74,7 @@ class _Frames(Figure):
 
     frames: tuple[Frame, ...]
     first: int
+    answer: str = field(default="", kw_only=True)  # the setting that answers the guess before it
 
     @abstractmethod
     def render_controls(self, lang: Language) -> str:
@@ -86,9 +87,12 @@ class _Frames(Figure):
             for i, one in enumerate(self.frames)
         )
         return (
-            f'<div class="stepper"><div class="stepper-bar" hidden>'
+            f'<div class="stepper"{self._name_answer()}><div class="stepper-bar" hidden>'
             f'{self.render_controls(lang)}</div><div class="stepper-frames">{frames}</div></div>'
         )
+
+    def _name_answer(self) -> str:
+        return f' data-answer="{self.answer}"' if self.answer else ""
 
     def prints(self, at: tuple[str, ...]) -> bool:
         """Whether paper shows the frame at this setting."""
@@ -225,7 +229,7 @@ class Slider(_Frames):
         labels = [lang.translate_label(frame.label) for frame in self.frames]
         values = [label.rpartition(" = ")[2] for label in labels]
         if max(measure_text(value, TICK) for value in values) > WIDEST:
-            values = [str(i) for i in range(1, len(values) + 1)]
+            values = _find_numbers(labels) or [str(i) for i in range(1, len(values) + 1)]
         last = max(1, len(values) - 1)
         widths = [measure_text(value, TICK) + BETWEEN for value in values]
         steps = (step for step in range(1, last + 1) if sum(widths[::step]) <= ROOM)
@@ -237,11 +241,23 @@ class Slider(_Frames):
         )
 
 
+def _find_numbers(labels: Sequence[str]) -> list[str]:
+    """The number in each of some labels, or none where a label has not exactly one.
+
+    Examples:
+        >>> _find_numbers(["layer 3", "layer 6"]), _find_numbers(["layer 3 of 6", "all"])
+        (['3', '6'], [])
+    """
+    found = [[one[0] for one in NUMBER.finditer(label)] for label in labels]
+    return [one for (one,) in found] if all(len(one) == 1 for one in found) else []
+
+
 def stepper(
     name: str,
     controls: Sequence[tuple[Wording, Sequence[Wording]]],
     frames: Sequence[Frame],
     roles: Sequence[Sequence[str]] = (),
+    answer: str = "",
 ) -> Figure:
     """Frames with a group of radio buttons for every control, and buttons to go back and on.
 
@@ -251,10 +267,12 @@ def stepper(
         frames: one for every combination, in the order of the buttons.
         roles: what each choice of the last control makes, as roles of `colours.ROLES`: its choices
             are the stages of a computation and stand as a row from stage to stage.
+        answer: the setting that answers the guess before the figure, such as "1 3": the figure
+            goes there once a reader has guessed.
 
     Raises:
         ValueError: a choice without a label; frames that are not the combinations of the controls,
-            one each; roles that are not one set for each choice.
+            one each; roles that are not one set for each choice; an answer that is no setting.
     """
     for legend, choices in controls:
         for label in (legend, *choices):
@@ -268,31 +286,40 @@ def stepper(
     _check_places(frames, list(product(*values)))
     groups = [Group(legend, tuple(choices)) for legend, choices in controls]
     groups[-1] = replace(groups[-1], roles=checked_roles)
-    return Stepper(_share_scales(frames), 0, name, tuple(groups))
+    _check_answer(frames, answer)
+    return Stepper(_share_scales(frames), 0, name, tuple(groups), answer=answer)
 
 
-def slider(label: Wording, frames: Sequence[Frame], start: int = 0) -> Figure:
+def slider(label: Wording, frames: Sequence[Frame], start: int = 0, *, answer: str = "") -> Figure:
     """Frames with a slider, one position for each.
 
     Args:
         label: what the slider sets.
         frames: in the order of the slider; they are at "0", "1", "2", …
         start: the frame that shows first.
+        answer: where the guess before the figure is answered, as of a `stepper`.
 
     Raises:
-        ValueError: frames at other places, a start that is not a frame.
+        ValueError: frames at other places, a start or an answer that is not a frame.
     """
     check_label(label)
     _check_places(frames, [(str(i),) for i in range(len(frames))])
     if not 0 <= start < len(frames):
         raise ValueError(f"start must be one of {len(frames)} frames, got {start}")
-    return Slider(_share_scales(frames), start, label)
+    _check_answer(frames, answer)
+    return Slider(_share_scales(frames), start, label, answer=answer)
 
 
 def _check_places(frames: Sequence[Frame], wanted: list[tuple[str, ...]]) -> None:
     got = [frame.at for frame in frames]
     if got != wanted or not frames:
         raise ValueError(f"frames must be at {wanted}, got {got}")
+
+
+def _check_answer(frames: Sequence[Frame], answer: str) -> None:
+    places = [" ".join(frame.at) for frame in frames]
+    if answer and answer not in places:
+        raise ValueError(f"answer must be one of {places}, got {answer!r}")
 
 
 def _share_scales(frames: Sequence[Frame]) -> tuple[Frame, ...]:

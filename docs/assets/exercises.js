@@ -114,11 +114,21 @@ function judgeGuess(form, answer) {
     return;
   }
   output.textContent = words[chosen.value === "right" ? "right" : "other"] + sayByWhat(form);
+  for (const { value, checked, parentElement } of form.querySelectorAll("input"))
+    parentElement.dataset.judged = value === "right" || checked ? value : "";
   answer.open = true;
+  findStepper(form.closest(".guess"))?.dispatchEvent(new Event("guessed", { bubbles: true }));
   // The button waits until the reader chooses something else.
   const button = form.querySelector("button");
   button.setAttribute("aria-disabled", "true"); // it keeps the focus
   form.addEventListener("change", () => button.removeAttribute("aria-disabled"), { once: true });
+}
+
+/* The figure below a guess that has a setting for its answer. */
+function findStepper(guess) {
+  let one = guess.nextElementSibling;
+  while (one?.matches(".block, .live-place, p")) one = one.nextElementSibling;
+  return one?.querySelector(".stepper[data-answer]");
 }
 
 /* --- what was solved, in this browser alone */

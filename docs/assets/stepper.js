@@ -33,6 +33,26 @@
     copy.animate({ opacity: [1, 0] }, { duration: 250, easing }).onfinish = () => copy.remove();
   };
 
+  // Two frames that are drawn alike: what differs moves from the one to the other.
+  const PARTS = "svg :is(path, text, rect, circle)";
+  const letters = (one) => one.getAttribute("d")?.replace(/[-\d.\s]+/g, "");
+  const isAlike = (a, b) => a.localName === b?.localName && letters(a) === letters(b);
+  const glide = (before, after) => {
+    const [old, fresh] = [before, after].map((frame) => [...frame.querySelectorAll(PARTS)]);
+    const alike = old.length === fresh.length && old.every((one, i) => isAlike(one, fresh[i]));
+    if (!old.length || !alike) return false;
+    fresh.forEach((one, i) => {
+      const both = (name) => [old[i], one].map((part) => part.getAttribute(name));
+      const [from, to] = both("d");
+      const [[x, endX], [y, endY]] = [both("x"), both("y")];
+      const frames = from
+        ? { d: [from, to].map((d) => `path("${d}")`) }
+        : { transform: [`translate(${x - endX}px, ${y - endY}px)`, "none"] };
+      if (from !== to || x !== endX || y !== endY) one.animate(frames, { duration: 300, easing });
+    });
+    return true;
+  };
+
   // Where each frame has its own height, what stands below glides to its place.
   const grow = (area, height) => {
     if (area.offsetHeight !== height)
@@ -56,7 +76,7 @@
     keepScrolled(all[n], scrolled);
     if (moves) {
       grow(before.parentNode, height);
-      fade(before, all[n], scrolled);
+      if (!glide(before, all[n])) fade(before, all[n], scrolled);
     }
     for (const button of box.querySelectorAll("[data-by]"))
       button.setAttribute("aria-disabled", !all[n + Number(button.dataset.by)]);
@@ -72,14 +92,32 @@
 
   const move = (box, by) => {
     const target = frames(box)[place(box) + by];
-    if (!target) return;
-    const values = target.dataset.at.split(" ");
+    if (target) goTo(box, target.dataset.at);
+  };
+  const goTo = (box, at) => {
+    const values = at.split(" ");
     const names = [...new Set(inputs(box).map((one) => one.name))];
-    for (const one of inputs(box)) one.checked = one.value === values[names.indexOf(one.name)];
+    for (const one of inputs(box)) {
+      const value = values[names.indexOf(one.name)];
+      if (one.type === "range") one.value = value;
+      else one.checked = one.value === value;
+    }
     box.classList.add("moved");
     // A radio button says itself where it stands; after a button the status does.
-    box.querySelector("[role=status]").textContent = show(box);
+    const said = show(box);
+    for (const one of box.querySelectorAll("[role=status]")) one.textContent = said;
   };
+
+  // Once a reader has guessed (exercises.js): to the setting of the answer, a slider place by place.
+  document.addEventListener("guessed", ({ target: box }) => {
+    const { answer } = box.dataset;
+    const step = () => {
+      const far = box.querySelector("[type=range]") ? Number(answer) - place(box) : 0;
+      goTo(box, calm.matches || !far ? answer : String(place(box) + Math.sign(far)));
+      if (Math.abs(far) > 1 && !calm.matches) setTimeout(step, 150);
+    };
+    step();
+  });
 
   const within = (event, selector) => event.target.closest?.(`.stepper ${selector}`);
   document.addEventListener("input", (event) => {

@@ -175,6 +175,7 @@ stepper(
         ),
     ],
     [shape_frame(size, everywhere) for size in SIZES for everywhere in (False, True)],
+    answer="3 1",
 )
 # --8<-- [end:control]
 

@@ -132,6 +132,7 @@ stepper(
         for by_token in (0, 1)
         for rotated in (0, 1)
     ],
+    answer="2 2 1 2",
 )
 # --8<-- [end:control]
 

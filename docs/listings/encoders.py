@@ -202,6 +202,7 @@ stepper(
     "hidden",
     [("Hidden", kinds), ("It may see", sides)],
     [frame(i, side) for i in range(4) for side in range(2)],
+    answer="1 2",
 )
 # --8<-- [end:control]
 

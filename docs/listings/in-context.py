@@ -274,7 +274,7 @@ def frame(place, m):
     return Frame((str(place),), f"n = {m}", (drawn,), caption)
 
 
-slider("Examples in the prompt", [frame(i, m) for i, m in enumerate(exam)], start=2)
+slider("Examples in the prompt", [frame(i, m) for i, m in enumerate(exam)], 2, answer="4")
 # --8<-- [end:control]
 
 # --8<-- [start:parabola]

@@ -85,7 +85,7 @@ def frame(place, h):
     return Frame((str(place),), f"h = {h:.1f}", (drawn,), f"Mean squared error: {off}.")
 
 
-slider("Bandwidth", [frame(i, h) for i, h in enumerate(BANDWIDTHS)])
+slider("Bandwidth", [frame(i, h) for i, h in enumerate(BANDWIDTHS)], answer="0")
 # --8<-- [end:control]
 
 # --8<-- [start:repeats]

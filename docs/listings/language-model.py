@@ -784,7 +784,7 @@ def frame(i):
     return Frame((str(i),), f"{letters[: i + 1]} …", (shown,), caption)
 
 
-slider("letters read", [frame(i) for i in range(len(word))], 7)
+slider("letters read", [frame(i) for i in range(len(word))], 7, answer="5")
 # --8<-- [end:look]
 
 # --8<-- [start:longer]

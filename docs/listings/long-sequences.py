@@ -473,6 +473,7 @@ stepper(
     "positions",
     [("Positions", CHOICES)],
     [frame(i, name) for i, name in enumerate(cases, start=1)],
+    answer="3",
 )
 # --8<-- [end:control]
 

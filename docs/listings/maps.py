@@ -112,7 +112,7 @@ def frame(i, layer):
         ylabel="share",
         roles=["weight", "neutral", "output"],
         scale=(LOW, 1.2),
-        spec=".4f",
+        spec=".2f",
     )
     token, p = measured.said[i][0]
     caption = (
@@ -123,7 +123,7 @@ def frame(i, layer):
 
 
 LOW = min(0.0, effects[:, :, 0].min() - 0.05)
-slider("after layer", [frame(i, layer) for i, layer in enumerate(after)], 0)
+slider("after layer", [frame(i, layer) for i, layer in enumerate(after)], answer="8")
 # --8<-- [end:control]
 
 # --8<-- [start:patches]

@@ -119,6 +119,7 @@ stepper(
         ("Padding", placed_at),
     ],
     [frame(c, p, s) for c in (0, 1) for p in (0, 1) for s in (0, 1)],
+    answer="2 1 1",
 )
 # --8<-- [end:control]
 

@@ -85,6 +85,7 @@ stepper(
         ("Token", [words[i] for i in order]),
     ],
     [frame(r, place) for r in range(3) for place in range(3)],
+    answer="3 3",
 )
 # --8<-- [end:routes]
 

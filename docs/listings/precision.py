@@ -218,6 +218,7 @@ stepper(
         for i, name in enumerate(names)
         for j, size in enumerate(largest)
     ],
+    answer="3 1",
 )
 # --8<-- [end:control]
 

@@ -536,7 +536,7 @@ frames = [
     )
 ]
 controls = [("token to write", [f"“{one}”" for one in to_write]), ("step", STEPS)]
-stepper("follow", controls, frames, roles)
+stepper("follow", controls, frames, roles, answer="1 5")
 # --8<-- [end:follow]
 
 # --8<-- [start:weights-embedding]
@@ -645,6 +645,7 @@ stepper(
     "ablation",
     [("Take out", PARTS)],
     [without(i, part) for i, part in enumerate(PARTS, start=1)],
+    answer="4",
 )
 # --8<-- [end:control]
 

@@ -111,7 +111,8 @@ def frame(place, d_k):
     return Frame((str(place),), f"d_k = {d_k}", tuple(drawings(d_k)), caption, says)
 
 
-slider("d_k", [frame(i, d_k) for i, d_k in enumerate(widths)], start=widths.index(64))
+frames = [frame(i, d_k) for i, d_k in enumerate(widths)]
+slider("d_k", frames, widths.index(64), answer=str(widths.index(512)))
 # --8<-- [end:slider]
 
 # --8<-- [start:example]

@@ -76,7 +76,7 @@ for at, (name, (label, formula)) in enumerate(zip(by_score, names, strict=True),
     )
     frames.append(Frame((str(at),), label, drawings, formula))
 legend = "Score"
-stepper("scores", [(legend, [label for label, _ in names])], frames)
+stepper("scores", [(legend, [label for label, _ in names])], frames, answer="3")
 # --8<-- [end:choose]
 
 

@@ -68,6 +68,7 @@ stepper(
         ("keys n", [f"{n:,d}" for n in counts]),
     ],
     [frame(i, j, k) for i in range(3) for j in range(3) for k in range(4)],
+    answer="1 1 4",
 )
 # --8<-- [end:control]
 

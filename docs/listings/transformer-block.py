@@ -71,7 +71,7 @@ def after(layers):
     return Frame((str(layers),), label, (heatmap(x, role="output", **axes),), caption)
 
 
-slider("layers", [after(layers) for layers in range(4)])
+slider("layers", [after(layers) for layers in range(4)], answer="3")
 # --8<-- [end:alike]
 
 # --8<-- [start:block]
@@ -765,7 +765,7 @@ def at_depth(place, N):
     return Frame((str(place),), f"N = {N}", (gradients, likeness), caption)
 
 
-slider("N", [at_depth(i, N) for i, N in enumerate(depths)], start=2)
+slider("N", [at_depth(i, N) for i, N in enumerate(depths)], 2, answer="3")
 # --8<-- [end:control]
 
 # --8<-- [start:measured]

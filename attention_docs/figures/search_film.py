@@ -88,7 +88,8 @@ class Sheet:
         if label:
             across, down = at or (x + width / 2, y + height / 2)
             moves = _list_moves(" ".join(f"{one}t" for one in origin.split()), turn)
-            self._add_text(f"{key}t", across, down, label, "middle", INK, opacity, True, moves)
+            halo = not (x < across < x + width and height > TEXT)  # it is larger than its cell
+            self._add_text(f"{key}t", across, down, label, "middle", INK, opacity, halo, moves)
 
     def row(
         self,

@@ -4,9 +4,10 @@
 // that they name (attention_docs/figures/search_film.py). Without this all drawings stand in the text.
 (() => {
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
-  const narrow = matchMedia("(max-width: 44.99em)");
+  const narrow = matchMedia("(max-width: 59.984375em)");
   const SPAN = 1000; // of an animation from drawing to drawing; nothing runs by itself
   const clamp = (x) => Math.min(1, Math.max(0, x));
+  const flat = (x) => clamp((x - 0.2) / 0.6); // near a step nothing moves
   const ratio = (one, two) => (two ? one / two : 1); // what is not laid out has no size
 
   // --- from one drawing to the next
@@ -53,24 +54,31 @@
       this.animations = [];
       this.sky = over(after);
       const parts = (svg) => [...svg.querySelectorAll("[data-key]")];
-      this.old = new Map(parts(before).map((one) => [one.dataset.key, one]));
-      this.fresh = new Map(parts(after).map((one) => [one.dataset.key, one]));
-      const turns = parts(after).map((one) => Number(one.dataset.turn ?? 0));
-      this.turns = Math.max(0, ...turns);
+      const byKey = (svg) => new Map(parts(svg).map((one) => [one.dataset.key, one]));
+      [this.old, this.fresh] = [before, after].map(byKey);
+      this.turns = Math.max(...parts(after).map((one) => Number(one.dataset.turn ?? 0)));
+      // What goes is gone before what comes is there; those with a turn follow each other.
+      const [a, b, c, d, e] = this.turns ? [0.2, 0.1, 0.4, 0.3, 0.6] : [0.3, 0.15, 0.8, 0.7, 1];
+      Object.assign(this, { leaving: [0, a], moving: [b, c], coming: [d, e] });
       for (const one of this.fresh.values()) this.bring(one);
-      for (const [key, one] of this.old)
-        if (!this.fresh.has(key)) this.run(one, [{ opacity: look(one).opacity }, { opacity: 0 }]);
+      for (const [key, one] of this.old) if (!this.fresh.has(key)) this.fade(one, this.leaving);
     }
 
-    run(one, frames, turn = 0) {
-      // Those with a turn follow each other in the second half.
-      const share = turn ? 0.35 + (0.65 * turn) / (this.turns + 1) : 0;
-      const begin = this.turns ? share : 0;
-      const end = turn || !this.turns ? Math.min(1, begin + 0.3) : 0.4;
-      const timing = { delay: begin * SPAN, duration: ((this.turns ? end : 1) - begin) * SPAN };
+    // When a new part comes, of those with a turn in the second half.
+    find(turn) {
+      const begin = 0.35 + (0.65 * turn) / (this.turns + 1);
+      return turn ? [begin, Math.min(1, begin + 0.3)] : this.coming;
+    }
+
+    run(one, frames, [begin, end]) {
+      const timing = { delay: begin * SPAN, duration: (end - begin) * SPAN };
       const animation = one.animate(frames, { ...timing, easing: "ease-in-out", fill: "both" });
       animation.pause();
       this.animations.push(animation);
+    }
+
+    fade(one, span, from = look(one).opacity, to = 0) {
+      this.run(one, { opacity: [from, to] }, span);
     }
 
     bring(one) {
@@ -78,23 +86,20 @@
       const old = this.old.get(one.dataset.key);
       const end = look(one);
       if (!old) {
-        this.run(one, [{ opacity: 0 }, { opacity: end.opacity }], turn);
+        this.fade(one, this.find(turn), 0, end.opacity);
         for (const key of one.dataset.from?.split(" ") ?? []) this.fly(key, one, turn);
         return;
       }
-      const start = look(old);
-      const same = old.textContent === one.textContent;
-      this.run(one, [
-        { transform: lay(one, old.getBBox()), ...start, ...(same ? {} : { opacity: 0 }) },
-        { transform: "none", ...end },
-      ]);
-      const gone = same
-        ? [{ opacity: 0 }, { opacity: 0 }]
-        : [
-            { transform: "none", opacity: start.opacity },
-            { transform: lay(old, one.getBBox()), opacity: 0 },
-          ];
-      this.run(old, gone);
+      const transform = [lay(one, old.getBBox()), "none"];
+      if (old.textContent === one.textContent) {
+        const looks = [look(old), end].map((frame, i) => ({ transform: transform[i], ...frame }));
+        this.run(one, looks, this.moving);
+        return this.fade(old, [0, 1], 0);
+      }
+      this.run(one, { transform }, this.moving);
+      this.run(old, { transform: ["none", lay(old, one.getBBox())] }, this.moving);
+      this.fade(one, this.coming, 0, end.opacity);
+      this.fade(old, this.leaving);
     }
 
     // A copy of a part goes to what is made of it.
@@ -113,7 +118,7 @@
           { transform: lay(flight, target.getBBox()), opacity: 0.9, offset: 0.9 },
           { transform: lay(flight, target.getBBox()), opacity: 0 },
         ],
-        turn,
+        turn ? this.find(turn) : this.moving,
       );
     }
 
@@ -133,10 +138,12 @@
     constructor(root) {
       this.root = root;
       this.steps = [...root.querySelectorAll(":scope > .scene")];
+      const own = root.querySelector(".live-place"); // what a reader may change, after all steps
+      if (own) this.steps.at(-1).querySelector(".said").append(own);
       this.place = this.aim();
       this.show();
       this.addRail();
-      const follow = () => this.move();
+      const follow = () => this.follow();
       addEventListener("scroll", follow, { passive: true });
       addEventListener("resize", () => this.endChange());
       addEventListener("beforeprint", () => this.endChange());
@@ -160,14 +167,24 @@
       return this.steps[n].querySelector(".tools, .said > *").getBoundingClientRect().top;
     }
 
-    // Where the text has come to: 1.5 is half way from the second step to the third.
+    // Where the text has come to: 1.5 is half way from the second step to the third. At rest it is a step.
     aim() {
       const [low, high] = narrow.matches ? [0.97, 0.66] : [0.85, 0.45];
       const shares = this.steps
         .slice(1)
-        .map((_, n) => clamp((low - this.findTop(n + 1) / innerHeight) / (low - high)));
+        .map((_, n) => flat((low - this.findTop(n + 1) / innerHeight) / (low - high)));
       const place = shares.reduce((total, share) => total + share, 0);
-      return calm.matches ? Math.round(place) : place;
+      return calm.matches || this.rests ? Math.round(place) : place;
+    }
+
+    follow() {
+      this.rests = false;
+      clearTimeout(this.rest);
+      this.rest = setTimeout(() => {
+        this.rests = true;
+        this.move();
+      }, 150);
+      this.move();
     }
 
     move() {
@@ -198,21 +215,28 @@
         this.change ??= new Change(...pair);
         this.change.show(share);
       }
-      const now = Math.round(this.place);
       if (!this.rail) return;
+      const now = Math.round(this.place);
       this.rail.value = now;
-      const name = this.steps[now].querySelector(".said strong")?.textContent ?? now + 1;
+      const said = this.steps[now].querySelector(".said strong")?.textContent ?? `${now + 1}`;
+      const name = said.replace(/\p{P}$/u, "");
       this.rail.setAttribute("aria-valuetext", name);
+      this.root.querySelector(".rail strong").textContent = name;
     }
 
-    // Below the drawing a slider from step to step.
+    // Below the drawing a slider from step to step, as a stepper has it (stepper.css).
     addRail() {
-      this.rail = document.createElement("input");
       const last = this.steps.length - 1;
-      Object.assign(this.rail, { type: "range", className: "rail", min: 0, max: last, step: 1 });
+      const ticks = this.steps.map((_, n) => `<span style="--at:${n / last}">${n + 1}</span>`);
+      this.root.insertAdjacentHTML(
+        "beforeend",
+        `<div class="rail"><strong aria-hidden="true"></strong><span class="stepper-track">
+        <input type="range" min="0" max="${last}">
+        <span class="stepper-ticks" aria-hidden="true">${ticks.join("")}</span></span></div>`,
+      );
+      this.rail = this.root.querySelector(".rail input");
       this.rail.setAttribute("aria-label", this.root.dataset.name);
       this.rail.addEventListener("input", () => this.goTo(this.rail.valueAsNumber));
-      this.root.append(this.rail);
       this.show();
     }
 

@@ -90,9 +90,9 @@ class Frame(NamedTuple):
 
 
 WIDE = Frame(
-    *(1120, 504, 118, 980, 196, 108, 26, 0.06, 76, 27, 17),
-    centre=(300, 398),
-    radius=104,
+    *(1120, 524, 118, 980, 196, 108, 26, 0.06, 76, 27, 17),
+    centre=(300, 390),
+    radius=98,
     out=(700, 396, 112),
     picture=(912, 362, 1.4),
     bars=(880, 448, 27, 150),
@@ -100,8 +100,8 @@ WIDE = Frame(
 )
 NARROW = Frame(
     *(358, 396, 62, 334, 146, 92, 20, 0.1, 42, 18, 14),
-    centre=(116, 300),
-    radius=74,
+    centre=(116, 294),
+    radius=72,
     out=(298, 308, 48),
     picture=(298, 242, 0.62),
     bars=(266, 356, 22, 44),
@@ -229,7 +229,7 @@ class SentenceDial(Instrument):
 
     def _draw_dial(self, lang: Language, f: Frame, turned: float, length: float) -> str:
         (cx, cy), radius = f.centre, f.radius
-        tip = _place(f, turned, radius * length / LONGEST)
+        tip, tip_radius = _place(f, turned, radius * length / LONGEST), 11 if f.is_narrow else 13
         body = element("circle", cx=cx, cy=cy, r=radius, fill="none", stroke=INK, opacity=0.3)
         shadows = labels = ""
         for word, key in zip(self._name_words(lang), self.keys, strict=True):
@@ -258,14 +258,14 @@ class SentenceDial(Instrument):
             "circle",
             cx=tip[0],
             cy=tip[1],
-            r=11 if f.is_narrow else 13,
+            r=tip_radius,
             fill=QUERY,
             stroke=PAGE,
             stroke_width=3,
             **{"class": "tip"},
         )
         shown = lang.format_phrase("sentence_dial", "length", length=f"{length:.1f}")
-        below = text(cx, cy + 0.42 * radius, shown, "middle", f.label, bold=True)
+        below = text(cx, cy + radius + tip_radius + f.label, shown, "middle", f.label, bold=True)
         return group(below, fill=QUERY, **{"class": "length"}) + body + labels
 
     def _draw_output(self, lang: Language, f: Frame, kind: float) -> str:
@@ -288,10 +288,10 @@ class SentenceDial(Instrument):
         drawn = [PICTURES[lang.translate_label(one)] for one in self.pictures]
         for d, value, tint in zip(drawn, self.output, KINDS, strict=True):
             shape = path(d, fill="none", stroke=tint, stroke_width=4, stroke_linejoin="round")
-            pictures += group(shape, opacity=_fade_picture(value), **{"class": "picture"})
+            pictures += group(shape, opacity=_show_picture(value), **{"class": "picture"})
         style = {"text_anchor": "middle", "font_weight": "600", "fill": INK}
         mark = element("text", "?", font_size=60, x=0, y=20, **style)
-        pictures += group(mark, opacity=_fade_doubt(best), **{"class": "doubt"})
+        pictures += group(mark, opacity=_show_doubt(best), **{"class": "doubt"})
         body += group(pictures, transform=f"translate({px:g} {py:g}) scale({scale:g})")
         left, top, line, long = f.bars
         for k, (name, value) in enumerate(zip(self.names, self.output, strict=True)):
@@ -477,9 +477,9 @@ def _mix_kinds(kind: float) -> str:
     return f"color-mix(in oklab,{KINDS[0]} {100 * kind:.0f}%,{KINDS[1]})"
 
 
-def _fade_picture(value: float) -> float:
-    return round(min(1.0, max(0.0, (value - 0.35) * 2)), 3)
+def _show_picture(value: float) -> float:
+    return float(value >= DECIDED)
 
 
-def _fade_doubt(best: float) -> float:
-    return round(min(1.0, max(0.0, (0.55 - best) * 4)), 3)
+def _show_doubt(best: float) -> float:
+    return float(best < DECIDED)

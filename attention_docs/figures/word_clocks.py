@@ -20,6 +20,7 @@ FIRST, PITCH = 32, 59  # of the words: middle of the first one; from word to wor
 WORDS, TRACK = 26, 56  # lines: of the words, of what is pulled
 ROW, RADIUS = 154, 46  # of the dials
 INKS = css_colour("role-query"), css_colour("role-key")
+HANDS, KNOBS = (9, 4), (13, 8)  # widths, radii: the first of both shows below the second
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,8 +72,8 @@ class WordClocks(Instrument):
         between = outline("M", ends[0], TRACK, "H", ends[1])
         track += path(between, stroke=INK, stroke_width=5, **{"class": "between"})
         knobs = "".join(
-            element("circle", cx=x, cy=TRACK, r=11, fill=ink, **{"class": "knob"})
-            for x, ink in zip(ends, INKS, strict=True)
+            element("circle", cx=x, cy=TRACK, r=r, fill=ink, **{"class": "knob"})
+            for x, r, ink in zip(ends, KNOBS, INKS, strict=True)
         )
         dials = "".join(
             self._draw_dial(lang, x, one)
@@ -96,11 +97,11 @@ class WordClocks(Instrument):
             path(
                 outline("M", x, ROW, "L", *_find_end(x, turned)),
                 stroke=ink,
-                stroke_width=5,
+                stroke_width=wide,
                 stroke_linecap="round",
                 **{"class": "hand"},
             )
-            for turned, ink in zip((start, end), INKS, strict=True)
+            for turned, wide, ink in zip((start, end), HANDS, INKS, strict=True)
         )
         shown = format_value(cos(end - start), ".2f")
         number = element("text", shown, x=x, y=ROW + RADIUS + 24, font_size=LABEL)

@@ -304,20 +304,27 @@ export class Instrument {
     const tools = make("div", { class: "instrument-tools" });
     tools.append(button(reset, () => this.glide(this.start)));
     if (canSave) tools.append(button(save, () => this.savePicture()));
+    const told = make("span", { role: "status" });
     if (this.address && navigator.clipboard)
       tools.append(
         button(link, async () => {
           this.settle();
           await navigator.clipboard.writeText(location.href);
-          this.told.textContent = copied;
+          told.textContent = copied;
         }),
+        told,
       );
+    this.followers.push(() => {
+      told.textContent = "";
+    });
     this.root.append(tools);
   }
 
   /* The widest drawing as a PNG of the size that other sites show, with title and address. */
   async savePicture() {
     const { makePicture } = await import("./picture.js");
+    this.root.classList.add("moved"); // nothing in it asks to be moved
+    this.show();
     this.settle();
     const blob = await makePicture(this.stages[0].svg, this.told.textContent);
     const url = URL.createObjectURL(blob);

@@ -2,6 +2,7 @@
    address below. */
 const SIZE = [1200, 630];
 const MARGIN = 40;
+const FACE = "attention-words";
 const FACES = ["latin", "han"].map(
   (name) => new URL(`../fonts/attention-words-${name}.woff2`, import.meta.url).href,
 );
@@ -37,6 +38,7 @@ export async function makePicture(svg, state) {
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
   await image.decode();
+  await waitForWords(image, svg);
 
   const canvas = Object.assign(document.createElement("canvas"), {
     width: SIZE[0],
@@ -56,6 +58,24 @@ export async function makePicture(svg, state) {
   pen.textAlign = "right";
   pen.fillText(address, SIZE[0] - MARGIN, SIZE[1] - 22, SIZE[0] / 2);
   return new Promise((done) => canvas.toBlob(done, "image/png"));
+}
+
+/* A browser calls a drawing complete before the fonts in it are there: its words are, where they have
+   ink between half their height and their line. */
+async function waitForWords(image, svg) {
+  const word = svg.querySelector(`.${FACE} text, text.${FACE}`)?.getBBox();
+  if (!word) return;
+  const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  Object.assign(pen.canvas, {
+    width: svg.viewBox.baseVal.width,
+    height: svg.viewBox.baseVal.height,
+  });
+  const middle = [word.x, word.y + 0.45 * word.height, word.width, 0.2 * word.height];
+  for (let n = 0; n < 60; n += 1) {
+    pen.drawImage(image, 0, 0, pen.canvas.width, pen.canvas.height);
+    if (pen.getImageData(...middle).data.some((one) => one)) return;
+    await new Promise((done) => setTimeout(done, 50));
+  }
 }
 
 /* The heading without the link to itself. */

@@ -63,12 +63,12 @@ export function begin(instrument) {
       const [at, long] = [bars[1] + k * bars[2], bars[3] * value];
       const d = `M${bars[0]} ${at - 0.8 * label}h${long}v${label}H${bars[0]}z`;
       const amount = stage.all("amount")[k].firstChild;
-      set(stage.all("picture")[k], { opacity: clamp((value - 0.35) * 2, 0, 1) });
+      set(stage.all("picture")[k], { opacity: Number(value >= decided) });
       set(stage.all("bar")[k], { d });
       set(amount, { x: bars[0] + long + 6 });
       amount.textContent = format(value, 2);
     });
-    set(stage.one("doubt"), { opacity: clamp((0.55 - best) * 4, 0, 1) });
+    set(stage.one("doubt"), { opacity: Number(best < decided) });
     stage.one("verdict").firstChild.textContent = words.kinds[kind] ?? words.cannot;
     set(stage.one("verdict"), { fill: KINDS[kind] ?? "currentColor" });
   };

@@ -109,6 +109,15 @@ def test_a_list_that_asks_nothing_is_a_fault(items: str, message: str) -> None:
     assert message in fault
 
 
+def test_a_question_keeps_the_space_before_its_inner_elements() -> None:
+    options = "<ul><li>[x] a</li><li>[ ] b</li><li>[ ] c</li></ul>"
+    items = f"<li>\n  Why is <em>saw</em> one? {options}</li>"
+    root = fromstring(f'<div><div id="e"><div class="asks"><ul>{items}</ul></div></div></div>')
+    assert lay_out(root) == []
+    (legend,) = root.iter("legend")
+    assert "".join(legend.itertext()).rstrip() == "Why is saw one?"
+
+
 def test_the_order_of_options_depends_on_page_and_question_alone() -> None:
     orders = {}
     for slug in ("softmax", "masking", "scaling", "learning"):

@@ -168,10 +168,17 @@ def _add_ask(form: Element, item: Element, name: str, slug: str) -> Iterator[str
         said = "".join(item.itertext()).strip()
         yield f"asks: wanted a value, or {LEAST} options of which one is [x], got {said!r}"
         return
-    legend = Element("legend")
-    legend.text, legend[:] = (item.text or "").strip(), list(item)
+    legend = _make_legend(item)
     _add_options(form, known, name, slug)
     form[-1].insert(0, legend)
+
+
+def _make_legend(item: Element) -> Element:
+    """What an item asks; a space before its first inner element is one between words."""
+    legend = Element("legend")
+    text = (item.text or "").lstrip()
+    legend.text, legend[:] = text if len(item) else text.rstrip(), list(item)
+    return legend
 
 
 def _add_field(
@@ -272,8 +279,7 @@ def _add_lines(form: Element, item: Element, lines: list[Element], seed: str) ->
     Without a script the lines stand there, to be put in order on paper.
     """
     ask = SubElement(form, "fieldset", {"class": "ask proof-lines"})
-    legend = SubElement(ask, "legend")
-    legend.text, legend[:] = (item.text or "").strip(), list(item)
+    ask.append(_make_legend(item))
     SubElement(ask, "ol")
     pool = SubElement(ask, "ul")
     for place in draw_order(len(lines), seed):

@@ -272,24 +272,42 @@ function showSlides() {
   document.head.append(style);
 }
 
+// Paper shows no answer below its question: they end the page.
+function printAnswersLast() {
+  const guesses = [...all(".guess:has(> details.answer)")];
+  if (!guesses.length) return;
+  const title = guesses[0].querySelector("summary").textContent;
+  printLast("answers-last", title, guesses, ".guess-question", "details.answer > .inside");
+}
+
 // A sheet without answers ends with its hints, on a page that can be held back.
 function printHintsLast() {
-  const title = words.exercises?.hints;
   const exercises = [...all(".exercise")].filter((one) => one.querySelector("details.hint"));
   if (!exercises.length || document.documentElement.dataset.print === "answers") return;
+  printLast(
+    "hints-last",
+    words.exercises.hints,
+    exercises,
+    ".exercise-title > .number",
+    "details.hint > .inside",
+  );
+}
+
+// A sheet at the end of the printed page: of each box its name, and what stands in some of its parts.
+function printLast(kind, title, boxes, named, parts) {
   const sheet = document.createElement("section");
-  sheet.className = "hints-last";
+  sheet.className = kind;
   sheet.append(Object.assign(document.createElement("h2"), { textContent: title }));
-  for (const exercise of exercises) {
+  for (const box of boxes) {
     const list = document.createElement("ol");
-    for (const { childNodes } of exercise.querySelectorAll("details.hint > .inside")) {
+    for (const { childNodes } of box.querySelectorAll(parts)) {
       const item = document.createElement("li");
       item.append(...[...childNodes].map((one) => one.cloneNode(true)));
       list.append(item);
     }
     for (const { attributes } of list.querySelectorAll("[id]")) attributes.removeNamedItem("id");
     const name = document.createElement("strong");
-    name.textContent = exercise.querySelector(".exercise-title > .number").textContent;
+    name.textContent = box.querySelector(named).textContent;
     sheet.append(name, list);
   }
   addEventListener("beforeprint", () => document.querySelector("article .takeaway").before(sheet));
@@ -698,5 +716,6 @@ copyFormulasAsTex();
 nameWhatScrolls();
 printAsAsked();
 printHintsLast();
+printAnswersLast();
 showOnePart();
 showSlides();

@@ -87,8 +87,14 @@ export class Bars {
   /* `node` has `texts`, `nats` and `rest`; `can(n)` says whether bar n leads on. */
   show(node, can = () => true) {
     Object.assign(this, { node, can });
+    const lengths = this.rows?.map(({ bar }) => bar.style.getPropertyValue("--share"));
     this.rows = node.texts.map((text, n) => this.makeRow(text, n));
+    // A bar grows from the length of the one that stood in its place.
+    this.rows.forEach(({ bar }, n) => {
+      bar.style.setProperty("--share", lengths?.[n] ?? 0);
+    });
     this.list.replaceChildren(...this.rows.map(({ item }) => item));
+    this.list.getBoundingClientRect(); // laid out with these, they move from there
     this.draw();
   }
 

@@ -4,7 +4,7 @@
 // that they name (attention_docs/figures/search_film.py). Without this all drawings stand in the text.
 (() => {
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
-  const narrow = matchMedia("(max-width: 59.984375em)");
+  const narrow = matchMedia("(max-width: 59.99em)");
   const SPAN = 1000; // of an animation from drawing to drawing; nothing runs by itself
   const clamp = (x) => Math.min(1, Math.max(0, x));
   const flat = (x) => clamp((x - 0.2) / 0.6); // near a step nothing moves

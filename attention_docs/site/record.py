@@ -114,7 +114,7 @@ def make_document(build: Build, pages: Sequence[Page]) -> Record:
     `edition` is the one in preparation or published, `sections` has a stamp of each section's text,
     `strings` are those of the listings of each page in the other languages, `locales` the locale
     strings of languages that the package has no file of, `reading` how long chapters are, `texts`
-    hashes of what stands in no record.
+    hashes, by language, of what stands in no record.
     """
     languages = [lang for lang in build.languages if lang not in build.partial]
     locales = build.executor.locales
@@ -139,7 +139,10 @@ def make_document(build: Build, pages: Sequence[Page]) -> Record:
             page.slug: {name: section.stamp for name, section in read_sections(page).items()}
             for page in first
         },
-        "texts": {page.slug: hash_passages(page) for page in first},
+        "texts": {
+            lang: {page.slug: hash_passages(page) for page in pages if page.lang == lang}
+            for lang in languages
+        },
         "reading": build.reading.document(languages),
         "records": [record for page in pages for record in make_records(build, page)],
     }
@@ -258,12 +261,12 @@ def list_results(pages: Iterable[Page], numbered: Mapping[str, int]) -> list[dic
 
 
 def hash_passages(page: Page) -> dict[str, str]:
-    """Of each section or box its reasons of derivations, or its list of choices, as a hash."""
+    """Of each section or box its reasons of derivations, or its choices and options, as a hash."""
     found = {}
     for passage in page.passages:
         parts = [one for tex in DISPLAY.findall(passage.text) for one in REASON.findall(tex)]
-        if passage.kind in ("exercise", "guess"):
-            parts += ITEM.findall(passage.text)
+        if passage.kind in ("exercise", "guess", "recall"):
+            parts += [*map(" ".join, passage.options), *ITEM.findall(passage.text)]
         if parts:
             found[passage.id] = hash_text("\n".join(parts))[:4]
     return found

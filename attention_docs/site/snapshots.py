@@ -14,7 +14,7 @@ from pathlib import Path
 from attention_docs.site.record import Record, Recorder, hash_text
 
 HEAD = "What this chapter prints, draws and claims, as `make update` writes it for review.\n"
-HASHES = "\n== reasons of derivations and choices of questions, and outputs in other languages\n"
+HASHES = "\n== reasons, options of exercises and cards, and outputs in other languages\n"
 SUPPORT = ("proof", "check", "test", "proved", "unproved", "uncomputed")  # of a result
 SENTENCE = re.compile(r"(?<=\.)[ \n]+|\n{2,}")
 
@@ -42,11 +42,13 @@ def format_chapters(document: Record) -> dict[str, str]:
         claim = f"== {result['id']} ({result['relation']}; {support})\n{result['title']}.\n"
         texts[result["slug"]] += f"\n{claim}{_by_sentence(result['statement'])}\n"
     for slug in texts:
-        rows = {"en": document["texts"][slug], **_hash_outputs(document, slug)}
+        said = [(lang, of[slug]) for lang, of in document["texts"].items()]
         lines = [
-            f"{lang}: {'; '.join(map(' '.join, found.items()))}\n" for lang, found in rows.items()
+            f"{lang}: {'; '.join(map(' '.join, found.items()))}\n"
+            for lang, found in (*said, *_hash_outputs(document, slug).items())
+            if found
         ]
-        texts[slug] += "".join([HASHES, *lines] if any(rows.values()) else [])
+        texts[slug] += "".join([HASHES, *lines] if lines else [])
     return texts
 
 

@@ -265,6 +265,7 @@ LOSES = {
     "in_pieces.backward_in_pieces": "what forward has found must be of the same scores",
     "memory.trigonometric_features": "the cosine of a large number depends on its last digits",
     "memory.positive_features": "e to the power of a hundred numbers overflows",
+    "score_functions.angles": "the arccos of a cosine near 1 keeps half of the digits",
 }
 
 
@@ -278,7 +279,7 @@ def list_floats(found: Any) -> Iterator[Any]:
 
 
 def list_moved(slots: list[Slot]) -> Iterator[dict[Slot, np.ndarray]]:
-    """Positive numbers, of which one array after another is far from zero, or large."""
+    """Positive numbers, of which one array after another, then each, is far from zero, or large."""
     rng, arrays = np.random.default_rng(0), make_arrays(slots)
     floats = [slot for slot in slots if KINDS[slot.hint.dtypes][0] is np.float64]
     for slot in floats:
@@ -287,6 +288,7 @@ def list_moved(slots: list[Slot]) -> Iterator[dict[Slot, np.ndarray]]:
     for slot in floats:
         yield arrays | {slot: arrays[slot] + np.float32(1000)}
         yield arrays | {slot: arrays[slot] * np.float32(1000)}
+    yield arrays | {slot: arrays[slot] + np.float32(1000) for slot in floats}
 
 
 def list_losses(function: Callable[..., Any], slots: list[Slot]) -> Iterator[float]:

@@ -374,14 +374,21 @@ def test_the_bar_of_weights_is_always_full(visit: Visit) -> None:
     assert tab.evaluate(AT_REST)[0]["s0"] == pytest.approx(3.4)
 
 
+TOLD = ["dog", "bites", "man", "and", "man", "bites", "dog", "back"]
+
+
 def test_the_dot_product_stays_while_both_words_move(visit: Visit) -> None:
     tab = open_instrument(visit, make_path("en", "positions"))
-    states: list[list[float]] = [[0, 2], [3.7, 2], [1.25, 5.5], [0, 7]]
+    states: list[list[float]] = [[0, 2], [3.7, 2], [1.3, 5.5], [1, 6]]
     shown = list(visit_states(tab, "clocks", states[1:]))
     for (t, apart), (_, results, told) in zip(states, shown, strict=True):
         first, second = sinusoids(np.array([t, t + apart], float), d=8, base=100.0)
         assert results["product"] == pytest.approx(first @ second, abs=1e-12)
-        assert told.endswith(f"the dot product is {first @ second:.2f}.".replace("-", "−"))
+        words = [f"“{TOLD[round(at)]}” at {at:.1f}" for at in (t, t + apart)]
+        said = f"{' and '.join(words)}, {apart:.1f} apart: the dot product is {first @ second:.2f}."
+        assert told == said.replace("-", "−")
+    handles = find_visible(tab, "handle").evaluate_all("all => all.map((one) => one.ariaValueText)")
+    assert handles == ["1.0", "7.0"]
     tab.evaluate("location.hash = '#clocks=0,2'")
     before = tab.evaluate(AT_REST)[1]
     drag(tab, 150, 0)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,8 @@ import pytest
 from attention_docs.running.block import BlockRunner
 from attention_docs.running.result import Code
 from attention_docs.site.run.vacuous_checks import refuse_vacuous_check
+from tests.conftest import ROOT, report
+from tests.page import parse_number
 
 LISTING = """import numpy as np
 import torch
@@ -60,3 +65,41 @@ def test_a_check_must_be_able_to_fail(condition: str, tmp_path: Path) -> None:
     else:
         assert error.startswith("AssertionError: the check 'it holds' cannot fail, it holds what")
         assert f'File "{path}", line 16' in error
+
+
+def list_checks() -> Iterator[tuple[str, str, list[ast.expr]]]:
+    """Where each check of a listing stands, what it says, and what it compares: its condition, and
+    how sides of it that are names were last computed."""
+    for path in sorted((ROOT / "docs" / "listings").glob("*.py")):
+        made: dict[str, ast.expr] = {}
+        nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+        for node in sorted(nodes, key=lambda one: getattr(one, "lineno", 0)):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    made[name] = value
+                case ast.Call(func=ast.Name(id="check"), args=[said, condition]):
+                    is_compared = isinstance(condition, ast.Compare)
+                    sides = [condition.left, *condition.comparators] if is_compared else [condition]
+                    names = [side.id for side in sides if isinstance(side, ast.Name)]
+                    compared = [condition, *(made[name] for name in names if name in made)]
+                    yield f"{path.name}:{node.lineno}", ast.unparse(said), compared
+
+
+def test_a_check_compares_what_it_says() -> None:
+    """Within its bound, and entry by entry: errors of different signs cancel in a sum."""
+    faults = []
+    for place, said, compared in list_checks():
+        parts = [part for one in compared for part in ast.walk(one)]
+        bounds = {one.value for one in parts if isinstance(getattr(one, "value", None), float)}
+        stated = re.search("10⁻[⁰¹²³⁴⁵⁶⁷⁸⁹]+", said)
+        if stated and bounds and parse_number(stated[0]) not in bounds:
+            faults.append(f"{place}: {said}: wanted the bound {stated[0]}, got {bounds}")
+        adds = {one.attr for one in parts if isinstance(one, ast.Attribute)} & {"sum", "mean"}
+        if adds and not re.search(r"sum|add|mean", said):
+            faults.append(f"{place}: {said}: wanted every entry compared, got the {adds}")
+        gaps = [(one.left, one.right) for one in parts if isinstance(one, ast.BinOp)]
+        picked = [pair for pair in gaps if all("[" in ast.unparse(side) for side in pair)]
+        if picked and re.search(r"\ball\b", said):
+            got = " and ".join(map(ast.unparse, picked[0]))
+            faults.append(f"{place}: {said}: wanted all of one side at least, got {got}")
+    report(faults)

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from py_mini_racer import MiniRacer
 
+from attention_docs.site.publish.search import find_entries
 from tests.conftest import each_language
 
 pytestmark = pytest.mark.site
@@ -340,3 +341,8 @@ def test_a_query_is_cut_into_what_says_something(lang: str, site: Path) -> None:
         found = json.loads(worker(site, lang).eval(code))
         folded = [worker(site, lang).eval(f"fold({json.dumps(term)})") for term in terms]
         assert found == folded, query
+
+
+def test_cells_that_stand_side_by_side_are_words_apart() -> None:
+    html = '<h1 id="a">A</h1><table><tr><td>key</td><td>1</td></tr><tr><td>all</td></tr></table>'
+    assert find_entries("a/", html)[0]["text"] == "key 1\nall"

@@ -485,7 +485,7 @@ def test_published_numbers(page: Any) -> None:
     ]
     assert chapter.values("in-short") == ["30", "576"]
     bars = [float(x) for x in re.findall(r"\d\.\d{3}", chapter.figure("sure"))]
-    assert bars == [float(f"{share:.3f}") for one in (france, zubrowka) for _, share in one]
+    assert bars == [float(f"{share:.3f}") for one in (france, zubrowka) for _, share in one[:5]]
     check_machine(chapter.figure("machine"), block, parameters)
 
 

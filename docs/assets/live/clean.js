@@ -13,7 +13,7 @@ const ATTRIBUTES = `xmlns class style role lang dir hidden viewBox preserveAspec
    stroke-linejoin opacity paint-order font-size font-weight font-style font-family text-anchor text-decoration
    dominant-baseline type name value min max step checked disabled colspan rowspan scope
    data-at data-by data-says data-stage data-column data-key data-from data-turn
-   data-instrument data-numbers data-words data-places data-head data-part data-room data-to data-lane
+   data-answer data-instrument data-numbers data-words data-places data-head data-part data-room data-to data-lane
    id href`.split(/\s+/);
 const STYLES = new Set(
   `--turn --names --at --edge --side --ratio --ink --more --tall --box --wide --x --y width max-width min-width color background font-family font-style font-weight

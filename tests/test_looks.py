@@ -37,13 +37,11 @@ FADING = """async () => {
     const next = box.querySelector("input[type=radio]:not(:checked)");
     if (!next || !box.checkVisibility()) continue;
     next.click();
-    const widths = (part) => [part, ...part.querySelectorAll("svg")]
-      .map((one) => Math.round(one.getBoundingClientRect().width));
-    const copy = box.querySelector(".fading");
-    const before = [...box.querySelectorAll(".frame")].find((one) => !one.matches(".shown"));
-    const frame = copy && box.querySelector(".frame.shown");
-    found.push([box.parentElement.closest("[id]").id, widths(copy ?? box)[0],
-      frame ? widths(frame)[0] : 0]);
+    const width = (part) => Math.round(part.getBoundingClientRect().width);
+    const copy = box.querySelector(".fading"); // none where both frames are drawn alike
+    if (copy)
+      found.push([box.parentElement.closest("[id]").id, width(copy),
+        width(box.querySelector(".frame.shown"))]);
     await new Promise((done) => setTimeout(done, 300));
   }
   return found;

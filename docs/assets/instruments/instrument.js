@@ -286,7 +286,7 @@ export class Instrument {
       const found = location.hash.startsWith(head) && read(location.hash.slice(head.length));
       if (!found) return;
       this.change(found);
-      this.root.scrollIntoView({ block: "nearest" });
+      this.root.scrollIntoView({ block: "center" });
     };
     follow();
     this.address = { name, write };

@@ -237,7 +237,7 @@ def test_control(chapter: Page) -> None:
         assert frame.caption.endswith(f"the likeliest token is {said.strip()}, {p:.2f}.")
         effects = [0.0] * COUNTRY + [place[0] for place in KEPT["effect"][i]]
         wanted = [KEPT["last_rows"][layer], KEPT["rollout"][layer], effects]
-        assert_printed(numbers(frame.labels[0]), np.ravel(wanted).tolist(), 2)
+        assert_printed(numbers(frame.labels[0]), np.ravel(wanted).tolist(), 3)
     assert KEPT["said"][8][0][0] == " Paris"  # the answer to the guess, after layer 27
     assert KEPT["layers"][8] == 26
 

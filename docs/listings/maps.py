@@ -112,7 +112,7 @@ def frame(i, layer):
         ylabel="share",
         roles=["weight", "neutral", "output"],
         scale=(LOW, 1.2),
-        spec=".2f",
+        spec=".3f",
     )
     token, p = measured.said[i][0]
     caption = (

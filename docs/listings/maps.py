@@ -112,7 +112,7 @@ def frame(i, layer):
         ylabel="share",
         roles=["weight", "neutral", "output"],
         scale=(LOW, 1.2),
-        spec=".3f",
+        spec=".4f",
     )
     token, p = measured.said[i][0]
     caption = (

@@ -233,8 +233,9 @@ def test_a_picture_is_saved(lang: str, visit: Visit) -> None:
     yellow = (np.abs(pixels - [0xF7, 0xD0, 0x46]) <= 3).all(axis=2)
     assert min(red.sum(), yellow.sum()) > 500
     dark = pixels.sum(axis=2) < 300
-    for title_or_address in (dark[20:60], dark[600:]):
-        assert title_or_address.sum() > 200
+    for words in (dark[20:60], dark[600:]):  # title and address
+        assert words.sum() > 200
+    assert dark[60:400].sum() > 5000  # the words of the sentence, also in the first picture
 
 
 @each_language

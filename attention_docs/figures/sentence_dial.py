@@ -288,10 +288,10 @@ class SentenceDial(Instrument):
         drawn = [PICTURES[lang.translate_label(one)] for one in self.pictures]
         for d, value, tint in zip(drawn, self.output, KINDS, strict=True):
             shape = path(d, fill="none", stroke=tint, stroke_width=4, stroke_linejoin="round")
-            pictures += group(shape, opacity=_show_picture(value), **{"class": "picture"})
+            pictures += group(shape, opacity=float(value >= DECIDED), **{"class": "picture"})
         style = {"text_anchor": "middle", "font_weight": "600", "fill": INK}
         mark = element("text", "?", font_size=60, x=0, y=20, **style)
-        pictures += group(mark, opacity=_show_doubt(best), **{"class": "doubt"})
+        pictures += group(mark, opacity=float(best < DECIDED), **{"class": "doubt"})
         body += group(pictures, transform=f"translate({px:g} {py:g}) scale({scale:g})")
         left, top, line, long = f.bars
         for k, (name, value) in enumerate(zip(self.names, self.output, strict=True)):
@@ -475,11 +475,3 @@ def _trace_arc(f: Frame, xs: Sequence[float], asking: int, weights: Sequence[flo
 def _mix_kinds(kind: float) -> str:
     """The colour of a word that is so much of the first kind."""
     return f"color-mix(in oklab,{KINDS[0]} {100 * kind:.0f}%,{KINDS[1]})"
-
-
-def _show_picture(value: float) -> float:
-    return float(value >= DECIDED)
-
-
-def _show_doubt(best: float) -> float:
-    return float(best < DECIDED)

@@ -30,7 +30,7 @@ from attention_docs.site.read.pieces import Request
 from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.syntax import NUMERAL
 from attention_docs.site.render.blocks import highlight
-from attention_docs.site.render.chapters import Chapters
+from attention_docs.site.render.chapters import Chapters, read_entries
 from attention_docs.site.render.mistakes import lay_out_signs
 from attention_docs.site.render.requests import expand_request as expanded
 from tests.conftest import (
@@ -429,6 +429,12 @@ def test_a_question_names_its_place_and_its_source(
 ) -> None:
     with pytest.raises(Failure, match=message):
         expand(request=f"questions: {group}")
+
+
+def test_each_entry_of_a_list_has_its_own_id(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text('[[entry]]\nid = "a"\n[[entry]]\nid = "a"\n', "utf-8")
+    with pytest.raises(Failure, match=r'docs/x.toml:2: wanted an id of its own .* got "a" twice'):
+        read_entries(tmp_path / "x.toml")
 
 
 # --- the six checks ------------------------------------------------------------------------------

@@ -1,7 +1,10 @@
-/* Blurs what gives the answer to a guess away, until the reader has guessed, has moved the control, turns
-   to it, or presses the button that lies over it. Loaded by site.js when a guess comes near. */
+/* Blurs what gives the answer to a guess away, until the reader has guessed, has moved the control or
+   edits the code, turns to it, or presses the button that lies over it. Loaded by site.js when a guess
+   comes near. */
 
 const words = JSON.parse(document.getElementById("__words").textContent).exercises;
+
+const IN_USE = ".moved, .live-editor";
 
 /* What follows a guess, to the first paragraph below its output. A control hides its answer itself. */
 function findAnswer(guess) {
@@ -22,6 +25,7 @@ function findAnswer(guess) {
 export function start(guess) {
   const { found, output } = findAnswer(guess);
   if (!found.length || guess.querySelector("details").open) return;
+  if (output?.querySelector(IN_USE)) return;
   const button = document.createElement("button");
   Object.assign(button, {
     type: "button",
@@ -29,7 +33,7 @@ export function start(guess) {
     textContent: words.uncover,
   });
   const watch = new MutationObserver(() => {
-    if (output.querySelector(".moved") || !button.isConnected) uncover();
+    if (output.querySelector(IN_USE) || !button.isConnected) uncover();
   });
   const uncover = () => {
     watch.disconnect();

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -132,6 +133,10 @@ def _parse_entries(file: str, text: str) -> list[Record]:
         entries: list[Record] = tomllib.loads(text)["entry"]
     except (tomllib.TOMLDecodeError, KeyError) as error:
         raise Failure(file, 1, f"must hold [[entry]] tables: {error}") from None
+    ids = Counter(one["id"] for one in entries if "id" in one)
+    for name in (one for one, count in ids.items() if count > 1):
+        line = text.splitlines().index(f'id = "{name}"') + 1
+        raise Failure(file, line, f'wanted an id of its own for each entry, got "{name}" twice')
     return entries
 
 

@@ -600,6 +600,14 @@ def test_rope_in_bfloat16(chapter):
     assert chapter.values("rope") == ["64", "2", *(f"{one:.0f}" for one in said)]
 
 
+def test_what_training_keeps(chapter):
+    """By hand: 8 · 512 · 32 = 131,072 places of 34 · 4,096 + 5 · 32 · 512, 139,264 and 8,192 bytes."""
+    rows = chapter.table("kept")
+    assert [row["GB"] for row in rows] == [
+        f"{131_072 * size / 10**9:.1f}" for size in (221_184, 139_264, 8_192)
+    ]
+
+
 def test_what_fits(chapter):
     """By hand: GB are billions of bytes; a scale of two bytes, and Q4_1 a smallest number too."""
     each = {

@@ -462,6 +462,21 @@ table(
 )
 # --8<-- [end:fits]
 
+# --8<-- [start:kept]
+texts, n, layers, d, heads = 8, 512, 32, 4096, 32
+kept = {  # bytes for a token in a layer
+    "all": 34 * d + 5 * heads * n,
+    "all but the scores": 34 * d,
+    "each layer's input": 2 * d,  # gradient checkpointing
+}
+table(
+    [[texts * n * layers * size / 10**9] for size in kept.values()],
+    columns=["GB"],
+    index=list(kept),
+    spec=".1f",
+)
+# --8<-- [end:kept]
+
 # --8<-- [start:quantised]
 rng = np.random.default_rng(SEED)
 matrix = rng.standard_normal((256, 256))  # rows of weights; x times each of them

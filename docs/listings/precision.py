@@ -466,8 +466,8 @@ table(
 texts, n, layers, d, heads = 8, 512, 32, 4096, 32
 kept = {  # bytes for a token in a layer
     "all": 34 * d + 5 * heads * n,
-    "all but the scores": 34 * d,
-    "each layer's input": 2 * d,  # gradient checkpointing
+    "without attention weights": 34 * d,
+    "inputs, and one layer": 2 * d + (34 * d + 5 * heads * n) / layers,  # gradient checkpointing
 }
 table(
     [[texts * n * layers * size / 10**9] for size in kept.values()],

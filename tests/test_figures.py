@@ -14,6 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fontTools.pens.boundsPen import BoundsPen
+from fontTools.ttLib import TTFont
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
@@ -39,7 +41,7 @@ from attention_docs.figures import (
 )
 from attention_docs.figures.figure import Language
 from attention_docs.figures.scale import choose_ticks
-from attention_docs.figures.svg import measure_text
+from attention_docs.figures.svg import escape_html_label, escape_label, measure_text
 from tests.conftest import scale_examples
 from tests.drawings import assert_text_fits, find_middle, find_texts, parse_drawing, parse_subpaths
 from tests.refusals import read_refusals
@@ -1132,10 +1134,63 @@ def test_subscripts():
         one.text: (one.get("font-style"), one.get("font-size"))
         for one in parse_drawing(figure, "en").iter("{*}tspan")
     }
-    assert parts["W"] == parts["d"] == ("italic", None)
+    assert parts["W"] == ("italic", None)
     assert parts["k"] == ("italic", None)  # the letter of k_2; its index is a number
     assert parts["2"] == (None, ".75em")
-    assert find_texts(figure, "en")[:3] == ["Wk", "max_length", "÷ √dk, k2"]
+    assert parts["𝑘"] == (None, ".75em")  # of the root: a slanted letter by itself
+    assert find_texts(figure, "en")[:3] == ["Wk", "max_length", "÷ √‾‾𝑑𝑘, k2"]
+
+
+def place_ink(label: str) -> list[tuple[str, list[float]]]:
+    """Left, low, right and high of each sign of a root in em, by what its font itself says."""
+    font = TTFont(ROOT / "docs" / "assets" / "fonts" / "attention-math.woff2")
+    names, glyphs = font.getBestCmap(), font.getGlyphSet()
+    x = y = 0.0
+    found = []
+    tree = etree.fromstring(f"<g>{escape_label(label)}</g>")
+    for part in tree.find("tspan[@class='root']").iterfind("tspan"):
+        size = float(part.get("font-size", "1em")[:-2])
+        y -= float(part.get("dy", "0em")[:-2]) * size
+        moves = [float(one[:-2]) * size for one in part.get("dx", "").split()]
+        for sign, move in itertools.zip_longest(part.text, moves, fillvalue=0.0):
+            x += move
+            pen = BoundsPen(glyphs)
+            glyphs[names[ord(sign)]].draw(pen)
+            left, low, right, high = (size * one / 1000 for one in pen.bounds)
+            found.append((sign, [x + left, y + low, x + right, y + high]))
+            x += size * font["hmtx"][names[ord(sign)]][0] / 1000
+    return found
+
+
+@pytest.mark.parametrize("label", ["√4", "√64", "√1024", "√d", "√d_k", "by √dₖ, too", "√d_model"])
+def test_the_line_of_a_root_lies_over_its_argument(label):
+    """It begins in the sign, without a gap, and ends just behind the argument, above all of it."""
+    (sign, box), *others = place_ink(label)
+    line = [ink for one, ink in others if one == "‾"]
+    under = [ink for one, ink in others if one != "‾"]
+    assert sign == "√"
+    assert [one[3] for one in line] == pytest.approx([box[3]] * len(line))  # as high as the sign
+    assert box[2] - 0.04 < line[0][0] < box[2]
+    assert all(right[0] < left[2] for left, right in itertools.pairwise(line))
+    assert 0 < max(one[2] for one in line) - max(one[2] for one in under) < 0.12
+    assert box[2] < min(one[0] for one in under) < box[2] + 0.1
+    assert max(one[3] for one in under) < line[0][1]
+
+
+def test_a_root_without_the_fonts_of_the_site_is_text():
+    drawn = bar_chart(["÷ √d_k, k_2", "√64"], {"": [1, 2]}, ylabel="x")._repr_mimebundle_()
+    tree = etree.fromstring(drawn["image/svg+xml"])
+    texts = ["".join(one.itertext()) for one in tree.iter("{*}text")]
+    assert {"÷ √dk, k2", "√64"} <= set(texts)
+    assert "Attention Math" not in drawn["image/svg+xml"]
+
+
+def test_a_root_in_html_is_the_same_root():
+    """The sign stands before the line, which is that of the rest; a number is not slanted."""
+    root = '<span class="root"><span>√</span><span>{}</span></span>'
+    assert escape_html_label("÷ √d_k (") == f"÷ {root.format('<i>d</i><sub><i>k</i></sub>')} ("
+    assert escape_html_label("1/√64") == f"1/{root.format('64')}"
+    assert escape_html_label("√(d)") == "√(d)"
 
 
 # Inputs.

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from attention_docs import locales
-from attention_docs.colours import resolve_colours
 from attention_docs.figures.numbers import typeset_short
-from attention_docs.figures.svg import svg_document
+from attention_docs.figures.svg import svg_document, write_plainly
 from attention_docs.locales.strings import Translator
 from attention_docs.running.signs import set_minus
 
@@ -218,7 +217,7 @@ class Figure(ABC):
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """What a notebook shows: the drawing, in the language of the reader's machine."""
         lang = _detect_language((locale.getlocale()[0] or "").lower())
-        svg = resolve_colours(self.svg(lang))
+        svg = write_plainly(self.svg(lang))
         kind = "image/svg+xml" if svg.startswith("<svg") else "text/html"
         return {kind: svg, "text/plain": self.alt(lang)}
 

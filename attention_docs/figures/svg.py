@@ -6,8 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from html import escape
+from math import ceil
+from string import ascii_lowercase
+from unicodedata import normalize
 
-from attention_docs.colours import NAMES, ROLES
+from attention_docs.colours import NAMES, ROLES, resolve_colours
 
 WIDTHS = BESIDE_TEXT, COLUMN, PAGE = 376, 560, 640
 """How wide figures stand on a page, in px: each takes the first one in which it has room."""
@@ -146,28 +149,46 @@ def set_type(body: str, anchor: str) -> str:
     return body and element("g", body, font_size=TEXT, text_anchor=anchor)
 
 
-SYMBOL = re.compile(r"(√?)(?<![^\Wᵀ])(?<!\.)([^\W\d_])(?:_([^\W_ᵀ]+)|ₖ)(.?)")
-"""A letter with an index, such as d_k, d_model or dₖ; a root before it, and what follows."""
+INDEXED = r"(?<![^\Wᵀ])(?<!\.)([^\W\d_])(?:_([^\W_ᵀ]+)|ₖ)"
+SYMBOL = re.compile(rf"√(?:(\d+|[^\W\d_](?!\w))|{INDEXED})(.?)|{INDEXED}(.?)")
+"""A root of a number, of a letter or of one with an index, or a letter with an index, such as d_k,
+d_model or dₖ; and what follows."""
+MATH = "Attention Math"  # the font of the formulas, whose sizes in em these are:
+SIGN, RISE = 0.833, 0.762  # width of √, whose top lies on the line of text; height of the sign ‾
+BAR, EDGE, SPACE = 0.568, 0.056, 0.68  # the ink of ‾, where it begins, and how wide the sign is
+DIGIT, LETTER, SMALL = 0.5, 0.52, 0.75  # width of a digit, and of a letter; size of an index
+ROOT = re.compile(
+    '<tspan class="root"[^>]*>.*?‾</tspan><tspan dx=[^>]*>(.*?)</tspan>(<tspan.*?</tspan>)?</tspan>'
+)
+AROUND = 0.03  # from the argument to each end of the line above it
 
 
 @lru_cache(maxsize=2048)
 def escape_label(label: str) -> str:
-    """Escape a label for SVG; "√d_k" gets its k as a subscript.
-
-    A line above it would be one of each piece of text, at two heights.
-    """
+    """Escape a label for SVG; "√d_k" gets its k as a subscript, and a line above both."""
     return SYMBOL.sub(_set_symbol, escape(label, quote=False))
 
 
 def escape_html_label(label: str) -> str:
-    """The same for HTML."""
+    """The same for HTML; figures.css draws the root."""
     return SYMBOL.sub(_mark_symbol, escape(label, quote=False))
 
 
 def _mark_symbol(found: re.Match[str]) -> str:
-    root, letter, index, after = found.groups(default="k")
+    plain, letter, index, after = _read_symbol(found)
     below = f"<i>{index}</i>" if _is_slanted(index) else index
-    return f"{root}<i>{letter}</i><sub>{below}</sub>{after}"
+    inside = plain if plain.isdigit() else f"<i>{plain or letter}</i>"
+    inside += below and f"<sub>{below}</sub>"
+    if found[0].startswith("√"):
+        inside = f'<span class="root"><span>√</span><span>{inside}</span></span>'
+    return inside + after
+
+
+def _read_symbol(found: re.Match[str]) -> tuple[str, str, str, str]:
+    """What stands alone under a root; or a letter and its index; and what follows."""
+    plain, rooted, root_index, after_root, letter, index, after = found.groups(default="")
+    letter = rooted or letter
+    return plain, letter, letter and (root_index or index or "k"), after_root or after
 
 
 def _is_slanted(index: str) -> bool:
@@ -176,11 +197,57 @@ def _is_slanted(index: str) -> bool:
 
 def _set_symbol(found: re.Match[str]) -> str:
     """A letter with an index, as formulas have it: slanted, and so is an index of one letter."""
-    root, letter, index, after = found.groups(default="k")
+    plain, letter, index, after = _read_symbol(found)
+    if found[0].startswith("√"):
+        return _set_root(plain or letter, index) + _return_to_line(index, after)
     slant = ' font-style="italic"'
     below = f'{slant * _is_slanted(index)} dy=".25em" font-size=".75em"'
-    inside = f"{root}<tspan{slant}>{letter}</tspan><tspan{below}>{index}</tspan>"
-    return f'{inside}<tspan dy="-.19em">{after}</tspan>'
+    inside = f"<tspan{slant}>{letter}</tspan><tspan{below}>{index}</tspan>"
+    return inside + _return_to_line(index, after)
+
+
+def _return_to_line(index: str, after: str) -> str:
+    """What follows a symbol: below it after an index, unless it is brought back."""
+    return f'<tspan dy="-.19em">{after}</tspan>' if index else after
+
+
+def _set_root(argument: str, index: str) -> str:
+    """A root in the font of the formulas, whose widths are known, so that its line ends right.
+
+    The sign, then the line of several ‾ over each other, then the argument below it.
+    """
+    wide = sum(DIGIT if one.isdigit() else LETTER for one in argument)
+    wide += sum(DIGIT if one.isdigit() else LETTER for one in index) * SMALL
+    rest = max(wide + 2 * AROUND - BAR, 0.0)  # that one ‾ does not reach over
+    pieces = ceil(rest / BAR)
+    steps = " ".join(format_decimal(rest / pieces - SPACE) + "em" for _ in range(pieces))
+    line = f"{format_decimal(-EDGE)}em {steps}".rstrip()
+    back = format_decimal(EDGE + AROUND - rest - SPACE)
+    body = (
+        f'<tspan dy="-{RISE}em">√</tspan><tspan dx="{line}" dy="{RISE}em">{"‾" * (1 + pieces)}'
+        f'</tspan><tspan dx="{back}em">{_slant(argument)}</tspan>'
+    )
+    below = index and f'<tspan dy=".25em" font-size=".75em">{_slant(index)}</tspan>'
+    kind = f'class="root" font-family="{MATH}" font-weight="400"'
+    return f"<tspan {kind}>{body}{below}</tspan>"
+
+
+def write_plainly(drawing: str) -> str:
+    """A drawing for a place without the site's style sheet: in its light colours, roots as text."""
+    return ROOT.sub(_write_root, resolve_colours(drawing))
+
+
+def _write_root(found: re.Match[str]) -> str:
+    argument, below = (normalize("NFKC", one) for one in found.groups(default=""))
+    slant = ' font-style="italic"' * argument.isalpha()
+    return f"√<tspan{slant}>{argument}</tspan>{below}"
+
+
+def _slant(symbol: str) -> str:
+    """A small letter as formulas have it; anything else as it is."""
+    if _is_slanted(symbol) and symbol in ascii_lowercase:
+        return "ℎ" if symbol == "h" else chr(0x1D44E + ord(symbol) - ord("a"))
+    return symbol
 
 
 @lru_cache(maxsize=8192)

@@ -16,7 +16,7 @@ from typing import Any
 import lxml.etree
 import lxml.html
 
-from attention_docs.colours import resolve_colours
+from attention_docs.figures.svg import write_plainly
 
 XHTML = "http://www.w3.org/1999/xhtml"
 MATHML = "http://www.w3.org/1998/Math/MathML"
@@ -59,7 +59,7 @@ def read_chapter(
     path: Path, slug: str, number: int, find: Find, words: Mapping[str, str]
 ) -> Chapter:
     """The chapter that a built page holds, with its number in its title."""
-    tree = lxml.html.document_fromstring(resolve_colours(path.read_text(encoding="utf-8")))
+    tree = lxml.html.document_fromstring(write_plainly(path.read_text(encoding="utf-8")))
     article = tree.find(".//article")
     for form in list(article.iter("form")):
         _list_asks(form)

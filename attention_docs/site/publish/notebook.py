@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from attention_docs.colours import resolve_colours
+from attention_docs.figures.svg import write_plainly
 from attention_docs.running.names import find_names
 from attention_docs.site.publish.catalogue import Catalogue, PublishedPage
 from attention_docs.site.publish.markdown import expand_lines, format_fence, split_parts
@@ -174,7 +174,7 @@ def _make_code_cell(assembled: AssembledPage, block: Block, count: int) -> dict[
     if result and result.figure:
         drawing = result.figure[assembled.page.text_lang]
         kind = "image/svg+xml" if drawing.svg.startswith("<svg") else "text/html"
-        data = {kind: resolve_colours(drawing.svg), "text/plain": drawing.alt}
+        data = {kind: write_plainly(drawing.svg), "text/plain": drawing.alt}
         shown = {"output_type": "execute_result", "data": data, "metadata": {}}
         outputs.append(shown | {"execution_count": count})
     return {

@@ -166,6 +166,14 @@ class Page:
         rows = re.findall(rf": ({cell}(?:, {cell})*)\.(?= |$)", described[0])
         return [[parse_number(x.replace("forbidden", "nan")) for x in r.split(", ")] for r in rows]
 
+    def bars(self, block: str) -> dict[str, list[float]]:
+        """The values of each series in the bar chart that a block draws."""
+        series = re.findall(r"([^.;:]+): (−?[\d.]+ for .*?)(?=\. |\.$)", self.figure(block))
+        return {
+            name.strip(): [parse_number(one.partition(" for ")[0]) for one in bars.split("; ")]
+            for name, bars in series
+        }
+
     def numbers(self, block: str) -> list[float]:
         """Every number that a block printed."""
         return [float(number) for number in NUMBER.findall(self.output(block))]

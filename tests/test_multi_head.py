@@ -501,14 +501,22 @@ def test_split(chapter):
     assert drawn == [one for row in tokens for one in row] + halves[0] + halves[1]
 
 
+def test_what_the_verb_fetches(chapter):
+    """7 and 5 with nearly all the weight; the rest of it on her, on itself and on him."""
+    for head in (1, 2):
+        weights = [one for (one,) in chapter.matrix("fetch", f"weights, head {head}")]
+        assert_printed(weights, one_map(head)[1])
+    fetched = re.findall(r"Vector [^:]+: ([\d.]+)\.", chapter.figure("fetch"))
+    wanted = [one_output(1)[1], one_output(2)[1], DIFFERENCE[1]]
+    assert_printed([float(one) for one in fetched], wanted)
+
+
 def test_sum(chapter):
     first, second = one_map(1)[1], one_map(2)[1]
-    assert_printed(chapter.column("sum", "head 1"), first)
-    assert_printed(chapter.column("sum", "head 2"), second)
-    assert_printed(
-        chapter.column("sum", "head 1 − head 2"),
-        [a - b for a, b in zip(first, second, strict=True)],
-    )
+    difference = [a - b for a, b in zip(first, second, strict=True)]
+    drawn = chapter.matrix("sum", "")
+    for row, wanted in zip(drawn, (first, second, difference), strict=True):
+        assert_printed(row, wanted)
     shapes = re.findall(r"\(.*\)", chapter.output("batched"))
     assert shapes == ["(2, 5, 12)", "(2, 3, 5, 5)"]
     assert chapter.values("key-bias") == ["3", "4"]

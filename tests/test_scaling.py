@@ -146,6 +146,14 @@ def test_example(page, lang):
     assert bars[0] == 0.0174
 
 
+def test_two_coins_and_four(chapter):
+    """A product of two coins is a coin: the score has the odds of 2 and of 4 tosses."""
+    assert chapter.bars("coins") == {
+        "d_k = 2": [0, 1 / 4, 2 / 4, 1 / 4, 0],
+        "d_k = 4": [one / 16 for one in (1, 4, 6, 4, 1)],
+    }
+
+
 def test_standardisation(chapter):
     # 0 (4/5), 5 (1/5): mean 1, mean square 5, variance 4.
     names = ["usual value", "rare value", "expectation", "variance"]

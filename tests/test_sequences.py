@@ -247,6 +247,14 @@ def test_window_layer(chapter):
     ]
 
 
+def test_what_a_window_of_three_sees(chapter):
+    """Itself and a neighbour on each side: three in a row, two at the ends."""
+    seen = [{9, 10} if i == 10 else {i - 1, i, i + 1} - {0} for i in range(1, 11)]
+    wanted = [[float(j in row) for j in range(1, 11)] for row in seen]
+    assert chapter.matrix("sees", "") == [[*range(1, 11)], *wanted]  # the names of the columns
+    assert "Outlined: token 10 and 1." in chapter.figure("sees")
+
+
 def test_window_parameters(chapter):
     drawn = re.findall(r"(\d+) at (\d+)", chapter.figures["out-window-parameters"])
     assert [(int(k), int(count)) for count, k in drawn] == [

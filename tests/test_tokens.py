@@ -128,6 +128,16 @@ def test_the_real_tokenizer(chapter: Page) -> None:
     assert list(ids)[len(first) :] == ["".join(pair) for pair in ranks]
 
 
+def test_how_the_pieces_of_a_word_fuse(chapter: Page) -> None:
+    """By hand: merges 4, 7 and 9 are of other words, and each row joins one pair of the last."""
+    assert chapter.figure("chips") == (
+        "letters: ␣ · s · h · e · l · l · s. merge 1: ␣s · h · e · l · l · s (new: ␣s). "
+        "merge 2: ␣s · he · l · l · s (new: he). merge 3: ␣she · l · l · s (new: ␣she). "
+        "merge 5: ␣she · ll · s (new: ll). merge 6: ␣she · lls (new: lls). "
+        "merge 8: ␣shells (new: ␣shells)."
+    )
+
+
 def test_one_move(chapter: Page) -> None:
     """With two words the probability of the first is a sigmoid of the difference."""
     moved = {}
@@ -140,6 +150,9 @@ def test_one_move(chapter: Page) -> None:
         moved[word] = (a, b), (a + missing, b - missing)
         assert row["row before"] == f"[{a:.3f}, {b:.3f}]".replace("-", "−")
         assert row["row after"] == f"[{a + missing:.3f}, {b - missing:.3f}]".replace("-", "−")
+        for when, ends in zip(("before", "after"), moved[word], strict=True):
+            x, y = (f"{one:.2f}".replace("-", "−") for one in ends)
+            assert f"{word}, {when} to ({x}, {y})" in chapter.figure("one-move-arrows")
         for when, (x, king) in {
             "before": (moved[word][0], moved["king"][0]),
             "after": (moved[word][1], moved["king"][1]),

@@ -484,6 +484,18 @@ def captions(chapter, block):
 # --- the published numbers -----------------------------------------------------------------------
 
 
+def test_what_a_token_keeps(chapter):
+    """A quarter of 4 and three quarters of 0, added to both."""
+    assert chapter.bars("keep") == {"x": [4, 0], "F(x)": [1, 1], "x + F(x)": [5, 1]}
+
+
+def test_one_token_by_hand(chapter):
+    """(1 − 1/4) and (0 − 1/4), divided by √(3/16)."""
+    drawn = chapter.bars("one-token")
+    assert drawn["before LayerNorm"] == [1, 0, 0, 0]
+    assert drawn["after LayerNorm"] == [round(sqrt(3), 3)] + [-round(1 / sqrt(3), 4)] * 3
+
+
 def test_alike(chapter):
     spreads = torch_layers(3, 1000, keep_input=False)[:, 1]
     wanted = [[str(layer), f"{one:.6f}"] for layer, one in enumerate(spreads)]

@@ -1,7 +1,7 @@
 """Tensors to figures: inline SVG with an alternative text, in any language that has words.
 
 A kind of figure is a module, with its public function, its drawing and its text: `heatmaps`,
-`products`, `flows`, `diagrams`, `line_charts`, `bar_charts`, `histograms`, `clocks`,
+`products`, `flows`, `diagrams`, `line_charts`, `bar_charts`, `histograms`, `clocks`, `chips`,
 `planes`, `ribbons`, `steppers`, `search_film`, `tables`; `groups`: several side by side; to take
 in hand `sentence_dial`, `softmax_bars`, `draggable_hull`, `word_clocks`, `machine`. Below them:
 
@@ -21,6 +21,7 @@ more than NumPy.
 """
 
 from attention_docs.figures.bar_charts import bar_chart
+from attention_docs.figures.chips import chips
 from attention_docs.figures.clocks import dials
 from attention_docs.figures.diagrams import diagram
 from attention_docs.figures.draggable_hull import draggable_hull
@@ -46,6 +47,7 @@ __all__ = [
     "Frame",
     "bar_chart",
     "beside",
+    "chips",
     "diagram",
     "dials",
     "draggable_hull",

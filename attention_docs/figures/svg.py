@@ -154,7 +154,7 @@ SYMBOL = re.compile(rf"√(?:(\d+|[^\W\d_](?!\w))|{INDEXED})(.?)|{INDEXED}(.?)")
 """A root of a number, of a letter or of one with an index, or a letter with an index, such as d_k,
 d_model or dₖ; and what follows."""
 MATH = "Attention Math"  # the font of the formulas, whose sizes in em these are:
-SIGN, RISE = 0.833, 0.762  # width of √, whose top lies on the line of text; height of the sign ‾
+RISE = 0.76  # of √, whose top lies on the line of text, to the height of the sign ‾
 BAR, EDGE, SPACE = 0.568, 0.056, 0.68  # the ink of ‾, where it begins, and how wide the sign is
 DIGIT, LETTER, SMALL = 0.5, 0.52, 0.75  # width of a digit, and of a letter; size of an index
 ROOT = re.compile(

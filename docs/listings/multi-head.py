@@ -103,6 +103,24 @@ table(
 )
 # --8<-- [end:verb]
 
+# --8<-- [start:fetch]
+flow(
+    [
+        [
+            ("weights, head 1", "weight", map_1[1:2].T, ".4f", words),
+            ("weights, head 2", "weight", map_2[1:2].T, ".4f", words),
+        ],
+        [
+            ("fetched by head 1", "output", output_1[1], ".4f"),
+            ("fetched by head 2", "output", output_2[1], ".4f"),
+        ],
+        (difference, "output", output_1[1] - output_2[1], ".4f"),
+    ],
+    arrows=[(0, 2, "× speeds"), (1, 3, "× speeds"), (2, 4), (3, 4)],
+    title="the verb, through both heads",
+)
+# --8<-- [end:fetch]
+
 # --8<-- [start:join]
 joined = np.concatenate([output_1, output_2], axis=1)  # (n, 2 d_v)
 outputs = joined @ W_O  # (n, 1)
@@ -181,11 +199,12 @@ M_1, M_2 = W_V @ W_O[:1], W_V @ W_O[1:]  # (d, 1) each
 summed = map_1 @ x @ M_1 + map_2 @ x @ M_2
 same = np.abs(summed - outputs).max() < 1e-12
 check("the sum and the join agree to within 10⁻¹²", same)
-table(
-    np.column_stack([map_1[1], map_2[1], map_1[1] - map_2[1]]),
-    columns=["head 1", "head 2", difference],
-    index=words,
+heatmap(
+    [map_1[1], map_2[1], map_1[1] - map_2[1]],
+    rows=["head 1", "head 2", difference],
+    columns=words,
     spec=".4f",
+    scale=(-1, 1),
 )
 # --8<-- [end:sum]
 

@@ -131,9 +131,24 @@ bar_chart(
 )
 # --8<-- [end:example]
 
-# --8<-- [start:pairs]
+# --8<-- [start:coins]
 coin = equally_likely(-1, 1)
-two = dot_distribution(vectors(coin, 2), vectors(coin, 2))
+two, four = (dot_distribution(vectors(coin, d), vectors(coin, d)) for d in (2, 4))
+results = sorted(four)
+bar_chart(
+    [str(one) for one in results],
+    [
+        ("d_k = 2", [float(two.get(one, 0)) for one in results]),
+        ("d_k = 4", [float(four[one]) for one in results]),
+    ],
+    roles=["score", "score"],
+    xlabel="score",
+    ylabel="probability",
+    spec=".4g",
+)
+# --8<-- [end:coins]
+
+# --8<-- [start:pairs]
 mean, variance = mean_and_variance(two)
 print(f"expectation: {mean}, variance: {variance}")
 table(list(two.items()), columns=["q·k", "probability"])

@@ -3,7 +3,7 @@
 # --8<-- [start:per-token]
 import numpy as np
 
-from attention_docs.figures import draggable_hull, heatmap, line_chart, ribbons, table
+from attention_docs.figures import draggable_hull, heatmap, line_chart, numbered, ribbons, table
 from attention_docs.sequences import (
     EMBEDDINGS,
     POSITIONS,
@@ -101,6 +101,19 @@ def tag_table(points, spec):
 in_window = window_layer(x, W_TAG)  # (4, 3·5) @ (3·5, 4) = (4, 4)
 tag_table(in_window, spec=".0f")
 # --8<-- [end:window-layer]
+
+# --8<-- [start:sees]
+places_far = np.arange(10)
+sees = np.abs(places_far[:, None] - places_far) <= 1  # a window of 3
+heatmap(
+    sees.astype(float),
+    rows=numbered("token", 10),
+    columns=[str(i + 1) for i in places_far],
+    role="neutral",
+    spec=".0f",
+    highlight=[(9, 0)],
+)
+# --8<-- [end:sees]
 
 # --8<-- [start:windows]
 around = windows(x, 3)  # (4, 3·5)

@@ -125,21 +125,25 @@ table(slopes, columns=numbered("weight", 3), index=names, spec=".4f")
 s = np.log(np.array([1.0, 2.0, 5.0]))
 e = np.exp(s)
 a = e / e.sum()
-table(
-    [*np.column_stack([s, e, a]), [None, e.sum(), a.sum()]],
-    columns=["score", "exponential", "weight"],
-    index=[*numbered("key", 3), "sum"],
-    spec=[".4f", ".0f", ".4f"],
+bar_chart(
+    numbered("key", 3),
+    [("score", s), ("exponential", e), ("weight", a)],
+    roles=["score", "neutral", "weight"],
+    ylabel="number",
+    spec=".4g",
 )
 # --8<-- [end:definition]
 
 # --8<-- [start:shift]
 changed = {"s": s, "s − 3": s - 3, "s + 100": s + 100, "2 · s": 2 * s}
-table(
-    [[scores, softmax(scores)] for scores in changed.values()],
-    columns=["scores", "weights"],
-    index=list(changed),
-    spec=[".2f", ".4f"],
+bar_chart(
+    list(changed),
+    list(zip(numbered("key", 3), np.transpose([*map(softmax, changed.values())]), strict=True)),
+    roles=["weight"] * 3,
+    xlabel="scores",
+    ylabel="weight",
+    scale=(0, 1),
+    spec=".4f",
 )
 # --8<-- [end:shift]
 

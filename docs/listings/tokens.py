@@ -48,10 +48,11 @@ table(
 
 # --8<-- [start:merging]
 letters = sorted({letter for word in words for letter in word})
-vocabulary, rows, current = [*letters], [], words
+vocabulary, rows, pairs, current = [*letters], [], [], words
 for _ in range(10):
     counts = count_pairs(current)
     pair = max(counts, key=lambda one: counts[one])  # the first of equal ones
+    pairs.append(pair)
     vocabulary.append("".join(pair))
     current = [merge(word, pair) for word in current]
     rows.append([vocabulary[-1], counts[pair], sum(map(len, current))])
@@ -72,6 +73,18 @@ table(
     index=[str(i + 1) for i in range(len(rows))],
 )
 # --8<-- [end:merges]
+
+# --8<-- [start:chips]
+from attention_docs.figures import chips
+
+followed = words[3]  # ␣shells
+cuts = [("letters", followed)]
+for i, pair in enumerate(pairs):
+    after = merge(cuts[-1][1], pair)
+    if after != cuts[-1][1]:
+        cuts.append((f"merge {i + 1}", after))
+chips(cuts)
+# --8<-- [end:chips]
 
 # --8<-- [start:real]
 from attention_docs.tokens import join_tokens, load_neighbours
@@ -114,6 +127,19 @@ table(
     index=["king, then rules", "queen, then rules", "tree, then grows"],
 )
 # --8<-- [end:one-move]
+
+# --8<-- [start:one-move-arrows]
+from attention_docs.figures import beside, plane
+
+earlier = ["king, before", "queen, before", "tree, before"]
+later = ["king, after", "queen, after", "tree, after"]
+roles = ["query", "key", "value"]  # for their colours
+beside(
+    plane(list(zip(earlier, roles, rows, strict=True)), reach=1),
+    plane(list(zip(later, roles, moved, strict=True)), reach=1),
+    columns=1,
+)
+# --8<-- [end:one-move-arrows]
 
 # --8<-- [start:neighbours]
 table(

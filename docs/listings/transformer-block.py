@@ -10,7 +10,17 @@ import numpy as np
 
 from attention_docs.attention_function import attention
 from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE
-from attention_docs.figures import Frame, diagram, flow, heatmap, line_chart, slider, table
+from attention_docs.figures import (
+    Frame,
+    bar_chart,
+    diagram,
+    flow,
+    heatmap,
+    line_chart,
+    numbered,
+    slider,
+    table,
+)
 from attention_docs.learning import attention_backward, finite_differences
 from attention_docs.masking import padding_mask, truncate_and_pad
 from attention_docs.multi_head import (
@@ -181,6 +191,17 @@ table(
 )
 # --8<-- [end:input-mask]
 
+# --8<-- [start:keep]
+two = np.array([4.0, 0])  # the first component of two tokens
+change = np.array([[0.25, 0.75], [0.25, 0.75]]) @ two  # both tokens get the same average
+bar_chart(
+    numbered("token", 2),
+    [("x", two), ("F(x)", change), ("x + F(x)", two + change)],
+    ylabel="component 1",
+    spec=".0f",
+)
+# --8<-- [end:keep]
+
 # --8<-- [start:residual]
 kept = attention_layers(3, runs=1000, keep_input=True)
 rows = []
@@ -275,6 +296,16 @@ table(
     spec=".4f",
 )
 # --8<-- [end:ddof-torch]
+
+# --8<-- [start:one-token]
+x = np.array([1.0, 0, 0, 0])
+bar_chart(
+    [f"component {c}" for c in (1, 2, 3, 4)],
+    [("before LayerNorm", x), ("after LayerNorm", layer_norm(x, eps=0))],
+    ylabel="component",
+    spec=".4g",
+)
+# --8<-- [end:one-token]
 
 # --8<-- [start:layer-norm-properties]
 token = [Fraction(c) for c in (1, 0, 0, 0)]

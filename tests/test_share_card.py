@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from math import exp
 
 import numpy as np
@@ -10,7 +11,14 @@ import pytest
 from PIL import Image
 
 from attention_docs.colours import read_palette
-from attention_docs.figures.share_card import compute_card_weights, draw_card
+from attention_docs.figures.share_card import (
+    compute_card_weights,
+    draw_card,
+    draw_chapter_card,
+)
+from attention_docs.site.build import Build
+from attention_docs.site.publish.share_card import find_title
+from attention_docs.site.render.cards import read_glyph
 from tests.conftest import ROOT
 
 FONTS = ROOT / "docs" / "assets" / "fonts" / "attention-math.woff2"
@@ -75,6 +83,79 @@ def test_the_word_that_asks_is_framed_in_red() -> None:
     assert (columns.min() + columns.max()) / 2 == pytest.approx(middle, abs=1)
     assert rows.min() > 365
     assert rows.max() < 440
+
+
+GLYPH = '<svg><path d="M0 4h3.6v3.6h-3.6z"/><path d="M8 0h3.6v3.6h-3.6z" fill-opacity=".5"/></svg>'
+
+
+def open_chapter_card(number: str, title: str) -> np.ndarray:
+    """Rows of pixels of a chapter's card with two squares."""
+    image = Image.open(io.BytesIO(draw_chapter_card(number, title, GLYPH, FONTS)))
+    assert (image.format, image.size) == ("PNG", (1200, 630))
+    return np.asarray(image.convert("RGB")).astype(int)
+
+
+def test_a_chapter_shows_its_glyph() -> None:
+    """30 px a unit, from 672 and 81: squares of 108 px, one as strong as its opacity says."""
+    card = open_chapter_card("5", "Softmax")
+    rows, columns = np.nonzero(is_colour(YELLOW, card))
+    assert (columns.min(), columns.max(), rows.min(), rows.max()) == (672, 779, 201, 308)
+    assert len(rows) == 108 * 108
+    yellow = [*bytes.fromhex(YELLOW[1:])]
+    half = [(a + b) / 2 for a, b in zip(yellow, PAPER, strict=True)]
+    square = card[81 : 81 + 108, 912 : 912 + 108]
+    assert (np.abs(square - half) <= 3).all()
+
+
+def find_ink(card: np.ndarray) -> tuple[int, int, int, int]:
+    """Left, right, top and bottom of what is written beside the glyph."""
+    rows, columns = np.nonzero((card[:, :660] - PAPER < -90).any(axis=2))
+    return columns.min(), columns.max(), rows.min(), rows.max()
+
+
+def test_a_chapter_shows_its_title() -> None:
+    """From its left edge on, in lines that end before the glyph; a longer one has more lines."""
+    short = find_ink(open_chapter_card("5", "Softmax"))
+    long = find_ink(open_chapter_card("5", "Attention as kernel smoothing: Nadaraya–Watson"))
+    assert 60 <= min(short[0], long[0]) <= max(short[0], long[0]) < 66
+    assert max(short[1], long[1]) <= 640
+    assert short[2] == long[2]  # the number
+    assert long[3] - short[3] == pytest.approx(2 * 75, abs=20)  # lines of 1.25 × 60 px
+
+
+def test_a_root_in_a_title_has_its_line() -> None:
+    """A row of ink over d and k, as long as both are wide: 0.52 + 0.7 × 0.52 em of 60 px."""
+    card = open_chapter_card("6", "√dₖ")
+    line = card[260 - 48 : 260 - 46, 60:200]
+    dark = (line - PAPER < -90).any(axis=2).all(axis=0)
+    assert dark.sum() == pytest.approx(60 * 0.52 * 1.7, abs=6)
+
+
+def test_a_chapter_without_a_title_has_a_larger_number() -> None:
+    """As where the title is Chinese: 3.4 times as high."""
+    high = [
+        bottom - top
+        for _, _, top, bottom in (
+            find_ink(open_chapter_card("5", "")),
+            find_ink(open_chapter_card("5", ".")[:200]),
+        )
+    ]
+    assert high[0] / high[1] == pytest.approx(330 / 96, abs=0.1)
+
+
+def test_which_titles_the_font_can_write() -> None:
+    for title, wanted in (("Why divide by √dₖ?", True), ("Nadaraya–Watson", True), ("序", False)):
+        assert find_title(ROOT, title) == (title if wanted else "")
+
+
+def test_every_chapter_has_a_small_card() -> None:
+    """At most 12 KB, of which there are three for each chapter."""
+    for slug in Build(ROOT, lambda warning: None).numbered:
+        page = (ROOT / "docs" / "en" / f"{slug}.md").read_text(encoding="utf-8")
+        title = re.search(r"^# (.*) \{", page, re.MULTILINE)[1]
+        assert find_title(ROOT, title), title
+        card = draw_chapter_card("28", title, read_glyph(slug), FONTS)
+        assert len(card) <= 12 * 1024
 
 
 def test_a_weight_that_moves_by_its_last_digit_moves_its_number() -> None:

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.long
 
 ADDRESS = "https://example.org/attention/"
 REPOSITORY = "https://example.org/you/attention"
+SQUARE = '<path d="M0 4h3.6v3.6h-3.6z"/>'
 PAGES = ("", "weights/", "zh/", "zh/weights/")
 HREFLANG = "{http://www.w3.org/1999/xhtml}link"
 CITATION = """authors:
@@ -48,9 +49,10 @@ LOC = "{http://www.sitemaps.org/schemas/sitemap/0.9}loc"
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> FixtureProject:
     """The small project, built with an address and a repository."""
-    return built(
-        FixtureProject(tmp_path_factory.mktemp("published")), SITE_URL=ADDRESS, REPO_URL=REPOSITORY
-    )
+    project = FixtureProject(tmp_path_factory.mktemp("published"))
+    glyph = project.root / "attention_docs/site/theme/.icons/chapter/weights.svg"
+    glyph.write_text(f"<svg>{SQUARE}</svg>", encoding="utf-8")
+    return built(project, SITE_URL=ADDRESS, REPO_URL=REPOSITORY)
 
 
 @pytest.fixture(scope="module")
@@ -163,12 +165,24 @@ def test_share_card(published: FixtureProject) -> None:
     # words a sixth of a turn beside that one are 1/2, and that of the first, a third away, -1/2.
     powers = [math.exp(score) for score in (-3, 3, 6, 3)]
     weights = [f"{power / sum(powers):.2f}" for power in powers]
-    for url in ("weights/", "zh/weights/"):
+    for url in ("", "zh/"):
         said = read_meta(parse_page(published, url))
         assert said["og:image"] == ADDRESS + "card.png"
         assert (said["og:image:width"], said["og:image:height"]) == ("1200", "630")
         assert re.findall(r"\d\.\d\d", said["og:image:alt"]) == weights
         assert said["twitter:card"] == "summary_large_image"
+
+
+def test_a_chapter_has_a_card_of_its_own(published: FixtureProject) -> None:
+    """With its title where the font of formulas can write it, and in words where it cannot."""
+    files = {}
+    for url, title in (("weights/", "Weights"), ("zh/weights/", "权重")):
+        said = read_meta(parse_page(published, url))
+        assert said["og:image"] == f"{ADDRESS}{url}card.png"
+        assert said["og:image:alt"].startswith(title)
+        files[url] = (published.root / "site" / url / "card.png").read_bytes()
+        assert struct.unpack(">II", files[url][16:24]) == (1200, 630)
+    assert files["weights/"] != files["zh/weights/"]
 
 
 def test_the_card_is_drawn_once(published: FixtureProject) -> None:

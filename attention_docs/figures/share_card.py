@@ -1,14 +1,16 @@
-"""The picture that shows where a page is shared: "I saw a saw", its ribbons, and the formula.
+"""What shows where a page is shared: "I saw a saw", its ribbons and the formula; or a chapter.
 
-A PNG, because such places draw no SVG. It needs Pillow, and the fonts of the site's formulas.
+PNGs, because such places draw no SVG. They need Pillow, and the fonts of the site's formulas.
 """
 
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -33,13 +35,17 @@ UPPER, LOWER = 70, 370  # tops of the two rows
 BARS, BAR = (725, 480), 52  # upper left corner of the output, height of its rows
 LONGEST = 370  # a bar of 1
 SQUARE = 30  # of the paper
+# Of the card of a chapter:
+GLYPH, PER_UNIT = (672, 81), 30  # upper left corner of its matrix; px for a unit of its drawing
+TITLES, TITLE_END = 60, 640  # font size; where its lines end
+INDEX, COLOURS = "ₖ", 16  # which the font of formulas has not; of the picture, for a small file
 
 
 class Pen:
     """Draws in pixels of the card: texts in the font of the formulas, boxes and areas."""
 
-    def __init__(self, draw: ImageDraw.ImageDraw, font: Path, ink: str) -> None:
-        self.draw, self.path, self.ink = draw, font, ink
+    def __init__(self, draw: ImageDraw.ImageDraw, font: Path, ink: str, scale: int = SCALE) -> None:
+        self.draw, self.path, self.ink, self.scale = draw, font, ink, scale
 
     def font(self, size: float) -> ImageFont.FreeTypeFont:
         """The font in a size, as large as it is drawn."""
@@ -47,19 +53,19 @@ class Pen:
 
         # Pillow's other engine is not on every machine and sets letters a little differently.
         basic = ImageFont.Layout.BASIC
-        return ImageFont.truetype(self.path, SCALE * size, layout_engine=basic)
+        return ImageFont.truetype(self.path, self.scale * size, layout_engine=basic)
 
     def width(self, pieces: Sequence[Piece]) -> float:
         """How wide pieces of text are together."""
-        return sum(self.font(size).getlength(text) for text, size, _ in pieces) / SCALE
+        return sum(self.font(size).getlength(text) for text, size, _ in pieces) / self.scale
 
     def write(self, x: float, y: float, pieces: Sequence[Piece]) -> float:
         """The pieces one after another on a line at y; where they end."""
         for text, size, up in pieces:
             face = self.font(size)
-            place = SCALE * x, SCALE * (y - up)
+            place = self.scale * x, self.scale * (y - up)
             self.draw.text(place, text, fill=self.ink, font=face, anchor="ls")
-            x += face.getlength(text) / SCALE
+            x += face.getlength(text) / self.scale
         return x
 
     def centre(self, x: float, y: float, pieces: Sequence[Piece]) -> None:
@@ -68,7 +74,7 @@ class Pen:
 
     def rule(self, x: float, y: float, end: float) -> None:
         """The line of a fraction or of a root."""
-        self.draw.rectangle([SCALE * one for one in (x, y, end, y + 2)], fill=self.ink)
+        self.draw.rectangle([self.scale * one for one in (x, y, end, y + 2)], fill=self.ink)
 
     def box(
         self,
@@ -80,12 +86,18 @@ class Pen:
     ) -> None:
         """A box with round corners: left, top, right, bottom."""
         self.draw.rounded_rectangle(
-            [SCALE * one for one in corners], SCALE * radius, fill, edge, round(SCALE * width)
+            [self.scale * one for one in corners],
+            self.scale * radius,
+            fill,
+            edge,
+            round(self.scale * width),
         )
 
     def polygon(self, points: Sequence[tuple[float, float]], fill: str, edge: str) -> None:
         """An area with a thin edge."""
-        self.draw.polygon([(SCALE * x, SCALE * y) for x, y in points], fill, edge, SCALE)
+        self.draw.polygon(
+            [(self.scale * x, self.scale * y) for x, y in points], fill, edge, self.scale
+        )
 
 
 def compute_card_weights() -> list[float]:
@@ -103,7 +115,7 @@ def draw_card(weights: Sequence[float], font: Path) -> bytes:
     whole = SIZE[0] * SCALE, SIZE[1] * SCALE
     image = Image.new("RGB", whole, colours["figure-page"])
     draw = ImageDraw.Draw(image)
-    _draw_squares(draw, _mix_colours(colours, "role-score", 0.07))
+    _draw_squares(draw, _mix_colours(colours, "role-score", 0.07), SCALE)
     pen = Pen(draw, font, colours["figure-ink"])
     for line, y in zip(TITLE, (150, 245), strict=True):
         pen.write(60, y, [(line, 66, 0)])
@@ -114,6 +126,77 @@ def draw_card(weights: Sequence[float], font: Path) -> bytes:
     png = io.BytesIO()
     image.resize(SIZE, Image.Resampling.LANCZOS).save(png, "PNG", optimize=True)
     return png.getvalue()
+
+
+def draw_chapter_card(number: str, title: str, glyph: str, font: Path) -> bytes:
+    """The card of a chapter: its number, its title and, in large, its glyph, an SVG of squares.
+
+    Without a title, which has to be in the font, the number is larger.
+    """
+    from PIL import Image, ImageDraw
+
+    colours = read_palette("light")
+    image = Image.new("RGB", SIZE, colours["figure-page"])
+    draw = ImageDraw.Draw(image)
+    _draw_squares(draw, _mix_colours(colours, "role-score", 0.07), 1)
+    pen = Pen(draw, font, colours["figure-ink"], 1)
+    for x, y, side, share in read_squares(glyph):
+        left, top, wide = (round(PER_UNIT * one) for one in (x, y, side))
+        left, top = left + GLYPH[0], top + GLYPH[1]
+        fill = _mix_colours(colours, "role-weight-fill", share)
+        draw.rectangle((left, top, left + wide - 1, top + wide - 1), fill)
+    words = [_split_symbol(word) for word in title.split()]
+    if words:
+        pen.write(60, 160, [(number, 96, 0)])
+        _write_title(pen, words)
+    else:
+        pen.centre(330, 430, [(number, 330, 0)])
+    png = io.BytesIO()
+    image.quantize(COLOURS).save(png, "PNG", optimize=True)
+    return png.getvalue()
+
+
+def read_squares(glyph: str) -> list[tuple[float, float, float, float]]:
+    """Left, top, side and opacity of each square of a chapter's glyph.
+
+    Examples:
+        >>> read_squares('<svg><path d="M4 0h3.6v3.6h-3.6z" fill-opacity=".5"/></svg>')
+        [(4.0, 0.0, 3.6, 0.5)]
+    """
+    found = []
+    for part in ElementTree.fromstring(glyph).iter():
+        share = float(part.get("fill-opacity", "1"))
+        for x, y, side in re.findall(r"M([\d.]+) ([\d.]+)h([\d.]+)v", part.get("d", "")):
+            found.append((float(x), float(y), float(side), share))
+    return found
+
+
+def _split_symbol(word: str) -> list[Piece]:
+    """A word of a title as pieces; √dₖ as formulas have it."""
+    before, symbol, after = word.partition("√d" + INDEX)
+    if not symbol:
+        return [(word, TITLES, 0)]
+    root: Piece = ("√", TITLES, 0.77 * TITLES)
+    return [
+        *([(before, TITLES, 0.0)] if before else []),
+        root,
+        *_set_indexed("d", "k", TITLES),
+        *([(after, TITLES, 0.0)] if after else []),
+    ]
+
+
+def _write_title(pen: Pen, words: Sequence[list[Piece]]) -> None:
+    """Words in lines, with the line of a root over what stands under it."""
+    space = pen.width([(" ", TITLES, 0)])
+    x, y = 60.0, 260.0
+    for word in words:
+        if x > 60 and x + pen.width(word) > TITLE_END:
+            x, y = 60.0, y + 1.25 * TITLES
+        for piece in word:
+            x = pen.write(x, y, [piece])
+            if piece[0] == "√":
+                pen.rule(x, y - 0.8 * TITLES, x + pen.width(_set_indexed("d", "k", TITLES)))
+        x += space
 
 
 def _draw_ribbons(pen: Pen, weights: Sequence[float], colours: Mapping[str, str]) -> None:
@@ -167,13 +250,13 @@ def _draw_output(pen: Pen, outputs: Sequence[float], colours: Mapping[str, str])
         pen.write(end + 12, y + 27, [(number(value, ".2f"), 32, 0)])
 
 
-def _draw_squares(draw: ImageDraw.ImageDraw, line: tuple[int, int, int]) -> None:
+def _draw_squares(draw: ImageDraw.ImageDraw, line: tuple[int, int, int], scale: int) -> None:
     """The lines of squared paper."""
-    width, height = (SCALE * one for one in SIZE)
-    for x in range(0, width, SCALE * SQUARE):
-        draw.line((x, 0, x, height), line, SCALE)
-    for y in range(0, height, SCALE * SQUARE):
-        draw.line((0, y, width, y), line, SCALE)
+    width, height = (scale * one for one in SIZE)
+    for x in range(0, width, scale * SQUARE):
+        draw.line((x, 0, x, height), line, scale)
+    for y in range(0, height, scale * SQUARE):
+        draw.line((0, y, width, y), line, scale)
 
 
 def _set_italic(letters: str) -> str:

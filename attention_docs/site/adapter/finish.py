@@ -20,6 +20,7 @@ from attention_docs.site.publish import (
     proof_goals,
     qti,
     redirects,
+    share_card,
     site,
     styles,
     wheel,
@@ -110,6 +111,9 @@ def _publish(state: BuildState, pages: list[site.FinishedPage]) -> None:
     books = _list_books(state.build)
     citation, store = read_citation(state.build.root), state.page_cache.store
     epub.write_books(place.stage, books, citation, target.site_url, store)
+    if state.card:
+        numbers, root = state.build.numbered, state.build.root
+        share_card.write_chapter_cards(place.stage, state.build.catalogue, numbers, root, store)
     base = urlsplit(target.site_url).path or "/"
     site.write_archive(place.stage, state.card, base, state.page_cache.store)
     site.write_sums(place.stage)

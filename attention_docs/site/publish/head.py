@@ -45,10 +45,10 @@ def make_head(
         shared.append(("og:url", site_url + of.text_url))
     if picture:
         shared += [
-            ("og:image", site_url + share_card.NAME),
+            ("og:image", site_url + share_card.find_card(of)),
             ("og:image:width", str(picture.size[0])),
             ("og:image:height", str(picture.size[1])),
-            ("og:image:alt", picture.alt[lang]),
+            ("og:image:alt", share_card.describe_card(of, picture)),
         ]
     return {"links": links, "properties": shared, "card": bool(picture)}
 

@@ -262,13 +262,17 @@ def test_refused_memory_is_said_in_a_sentence(message: str, lang: str, visit: Vi
 
 
 def test_a_worker_that_is_gone_is_noticed(visit: Visit) -> None:
-    """Its frame no longer answers; nobody has said a word."""
+    """Its frame no longer answers; nobody has said a word. The drawing shows what was measured."""
     tab = open_with_stub(visit, "en", {"type": "opened"})
     tab.wait_for_selector(".next-own textarea")
     assert tab.locator(".next-live [role=status]").first.text_content() == ""
+    drawn = "document.querySelector('.next-token').panel.drawn.text"
+    measured = tab.evaluate(drawn)
+    tab.evaluate("document.querySelector('.next-token').panel.drawMachine({ text: 'mine' })")
     tab.evaluate("document.querySelector('iframe').remove()")
     wait_for(tab, words("en")["killed"])
     assert tab.locator(".next-own textarea").count() == 0
+    assert tab.evaluate(drawn) == measured
 
 
 @each_language

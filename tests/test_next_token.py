@@ -24,6 +24,7 @@ from tests.conftest import each_language, find_page_folder, parse_html
 from tests.test_browser import assert_everyone_can_use, make_path
 from tests.test_heads import FILE, read_in_torch, run_in_torch
 from tests.test_live_pages import PATIENCE
+from tests.test_machine import SHOWN
 from tests.test_own_sentence import IS_CACHED
 
 Visit = Callable[..., Any]
@@ -408,6 +409,55 @@ def test_there_is_one_machine(loaded: Any) -> None:
         assert loaded.evaluate(SHARES, ".next-own") == pytest.approx(shares_of(one), abs=0.12)
         read(loaded, "Hello.")
         assert choice.input_value() == ""
+
+
+DRAWN = """(text) => document.querySelector(".machine [data-part=text] .size").textContent === text
+  && document.querySelectorAll(".machine .row").length > 0"""
+STARTS = "(text) => document.querySelector('.machine .state').textContent.startsWith(text)"
+
+
+@needs_model
+def test_the_drawing_shows_what_the_model_reads(loaded: Any, parameters: Any) -> None:
+    """Tokens, the likeliest next one, and weights of its heads, by torch; a token later, too."""
+    drawing = loaded.locator(".instrument.machine")
+    drawing.scroll_into_view_if_needed()
+    loaded.wait_for_function("document.querySelector('.instrument.machine').instrument")
+    read(loaded, "The dog 🐶 sat on the")
+    for _ in range(2):
+        text = box(loaded)
+        loaded.wait_for_function(DRAWN, arg=text)
+        ids = [0, *encode_text(text, load_smollm2(FILE))]
+        logits, weights = run_in_torch(torch.tensor(ids), parameters)
+        size = drawing.locator('.stage:visible [data-part="next"] .size').text_content()
+        likeliest = float(size.split()[-1])
+        assert likeliest == pytest.approx(logits[-1].softmax(-1).max().item(), abs=0.0011)
+        numbers = drawing.locator('.stage:visible [data-part="tokens"] .number').all_text_contents()
+        assert [int(one) for one in numbers] == ids
+        for layer, head in KEPT["heads"]:
+            loaded.evaluate("(hash) => { location.hash = hash }", f"#machine-heads.{head}")
+            said = f"Head {head} of layer {layer} on “{text}” is open: "
+            loaded.wait_for_function(STARTS, arg=said)
+            shown = [float(share) for _, share in loaded.evaluate(SHOWN)]
+            assert shown == pytest.approx(weights[layer, head][-1].tolist(), abs=0.0011)
+        loaded.locator(".next-own .next-bars button").first.click()
+        count = len(ids) + 1
+        loaded.wait_for_function(
+            "(count) => document.querySelectorAll('.next-read button').length === count", arg=count
+        )
+
+
+@needs_model
+def test_the_drawing_of_a_long_text(loaded: Any) -> None:
+    """As many tokens as are read; what is said of it names only the end of the text."""
+    loaded.locator(".instrument.machine").scroll_into_view_if_needed()
+    loaded.wait_for_function("document.querySelector('.instrument.machine').instrument")
+    read(loaded, "word " * 2000)
+    rows = "document.querySelector('.machine .stage').querySelectorAll('.row')"
+    loaded.wait_for_function(f"{rows}.length === {MAX_TOKENS}")
+    layer, head = KEPT["heads"][0]
+    loaded.evaluate("(hash) => { location.hash = hash }", f"#machine-heads.{head}")
+    loaded.wait_for_function(STARTS, arg=f"Head {head} of layer {layer} on “…")
+    assert len(loaded.locator(".machine .state").text_content()) < 200
 
 
 TOLD = ".next-own > .next-note"

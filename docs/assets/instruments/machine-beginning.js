@@ -16,18 +16,18 @@ const measure = (characters) =>
   SIZE * characters.reduce((all, one) => all + (one.codePointAt() >= 0x2e80 ? 1 : 0.6), 0);
 
 /* A text; the end of one that is too long, or its beginning. */
-function fit(text, room, cutsEnd = false) {
+export function fit(text, room, cutsEnd = false) {
   const characters = [...text];
   while (measure(characters) > room) characters.splice(...(cutsEnd ? [-2, 2, "…"] : [0, 2, "…"]));
   return characters.join("");
 }
 
 /* The lines that say something of the beginning. */
-export function fillLines(parts, { prompt, text, nats }, next, sizes, words) {
+export function fillLines(parts, { prompt, text, nats, ids, tokens }, sizes, words) {
   const known = {
     n: prompt.length,
     text,
-    token: showToken(next),
+    token: showToken(tokens[ids[0]]),
     p: Math.exp(-nats[0] / 1000).toFixed(3),
   };
   for (const [name, size] of Object.entries(sizes)) known[name] = size.toLocaleString("en");

@@ -1,12 +1,13 @@
 /* A language model whose parts open (attention_docs/figures/machine.py): by press and by keys, one at each
-   depth. It follows the beginning that a reader chooses (next.js). */
+   depth. It follows the beginning that a reader chooses, or the text that the model reads (next.js). */
 import { showToken } from "../show.js";
 import { fillTemplate, set } from "./instrument.js";
-import { drawHead, drawTokens, fillLines, listMost } from "./machine-beginning.js";
+import { drawHead, drawTokens, fillLines, fit, listMost } from "./machine-beginning.js";
 import { lay, listen, makeButtons, readDrawing } from "./machine-parts.js";
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const ADDRESS = "#machine-";
+const TOLD = 500; // of a text, as wide as the longest beginning
 
 export function begin({ root, stages, words, numbers, told }) {
   const drawings = stages.map(readDrawing);
@@ -15,15 +16,15 @@ export function begin({ root, stages, words, numbers, told }) {
   const [TOKENS, HEADS, closed] = [find("tokens"), find("heads"), told.textContent];
   const measured = numbers.heads.map((one) => one[1]);
   const trace = (i) => (i < 0 ? [] : [...trace(all.indexOf(all[i].above)), i]);
-  let { beginning, tokens } = numbers;
+  let beginning = { ...numbers.beginning, tokens: numbers.tokens };
   let path = []; // the open parts by their places, each in the one before it
   let [head, asker, frame] = [0, beginning.prompt.length - 1, 0];
   let [title, known] = [];
 
   function drawBeginning() {
     const [layer, number] = numbers.heads[head];
-    const texts = beginning.prompt.map((id) => showToken(tokens[id]));
-    title = fillTemplate(words.head, { layer, head: number, text: beginning.text });
+    const texts = beginning.prompt.map((id) => showToken(beginning.tokens[id]));
+    title = fillTemplate(words.head, { layer, head: number, text: fit(beginning.text, TOLD) });
     known = { title, tokens: texts, weights: beginning.weights[head], asker, words };
     for (const { all: parts, places } of drawings) {
       drawTokens(parts[TOKENS], places, texts, beginning.prompt);
@@ -31,12 +32,10 @@ export function begin({ root, stages, words, numbers, told }) {
     }
   }
 
-  function follow({ kept, number }) {
-    beginning = kept.beginnings[number];
-    tokens = kept.tokens;
+  function follow(text) {
+    beginning = text;
     asker = beginning.prompt.length - 1;
-    for (const { all: parts } of drawings)
-      fillLines(parts, beginning, tokens[beginning.ids[0]], numbers.sizes, words);
+    for (const { all: parts } of drawings) fillLines(parts, beginning, numbers.sizes, words);
     drawBeginning();
     go(path);
   }
@@ -111,8 +110,8 @@ export function begin({ root, stages, words, numbers, told }) {
     root.scrollIntoView({ block: "nearest" });
   };
   drawBeginning();
-  const panel = document.querySelector("section.next-token")?.panel;
-  if (panel) follow(panel);
+  const drawn = document.querySelector("section.next-token")?.panel.drawn;
+  if (drawn) follow(drawn);
   else show();
   document.addEventListener("beginning", ({ detail }) => follow(detail));
   readAddress();

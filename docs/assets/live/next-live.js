@@ -219,6 +219,7 @@ export class Live {
     this.compareBox();
     this.heads.draw();
     this.colourText();
+    this.drawMachine();
     return isWhole;
   }
 
@@ -233,11 +234,29 @@ export class Live {
     return true;
   }
 
+  /* The drawing of the whole model follows: the heads that it opens, on this text. A text that comes
+     meanwhile takes the place of this one. */
+  async drawMachine() {
+    const { text, node, panel } = this;
+    const shown = [...this.shown];
+    const weights = [];
+    for (const [layer, head] of panel.kept.heads) {
+      const map = await this.ask({ do: "map", layer, head }, "machine");
+      if (map?.length !== shown.length || text !== this.text) return;
+      weights.push(map.flatMap((row, i) => row.slice(0, i + 1).map((weight) => 1000 * weight)));
+    }
+    const tokens = Object.fromEntries([...shown, [node.ids[0], node.texts[0]]]);
+    const [prompt, nats] = [shown.map(([id]) => id), node.nats.map((one) => 1000 * one)];
+    panel.drawMachine({ text, prompt, weights, tokens, ids: node.ids, nats });
+  }
+
   /* --- writing */
 
   async append(id) {
     this.halted();
-    if (await this.grow({ do: "append", id })) this.heads.draw();
+    if (!(await this.grow({ do: "append", id }))) return;
+    this.heads.draw();
+    this.drawMachine();
   }
 
   /* One token more; false where the model was stopped. */
@@ -276,6 +295,7 @@ export class Live {
     }
     if (isWanted()) this.halted();
     this.heads.draw();
+    this.drawMachine();
   }
 
   get settings() {

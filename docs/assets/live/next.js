@@ -57,11 +57,22 @@ class Panel {
 
   /* --- the beginning and what was pressed */
 
+  get beginning() {
+    return { ...this.kept.beginnings[this.number], tokens: this.kept.tokens };
+  }
+
+  /* The drawing of the whole model (../instruments/machine.js) shows this text: a beginning with what was
+     measured, or the reader's own with what the model itself says. */
+  drawMachine(text) {
+    this.drawn = text;
+    document.dispatchEvent(new CustomEvent("beginning", { detail: text }));
+  }
+
   begin(number) {
     this.number = number;
     this.select.value = number;
     this.showDetails();
-    document.dispatchEvent(new CustomEvent("beginning", { detail: this })); // ../instruments/machine.js
+    this.drawMachine(this.beginning);
     this.go([]);
   }
 
@@ -147,6 +158,7 @@ class Panel {
   giveWay() {
     const { top, bottom } = this.element.getBoundingClientRect();
     const isSeen = top < innerHeight && bottom > 0;
+    if (this.measured.hidden && !this.isHere) this.drawMachine(this.beginning);
     this.live.open = true;
     this.live.querySelector("summary").hidden = this.isHere;
     this.measured.hidden = this.isHere;

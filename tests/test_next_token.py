@@ -731,6 +731,7 @@ def test_a_part_is_taken_out(kind: str, loaded: Any, parameters: Any) -> None:
             assert other != head
             runs = [{"cut": take(layer, one, kind)} for one in (head, other)]
         assert len(heading) == 2 + len(runs)
+        assert words("en")["plain"] in loaded.locator(".next-compared").text_content()
         columns = [
             run_in_torch(ids, parameters, **options)[0][-1].softmax(-1) for options in ({}, *runs)
         ]

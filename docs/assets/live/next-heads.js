@@ -144,7 +144,7 @@ export class Heads {
     const shown = isHead
       ? compareWithControl(words, names, found)
       : [compareTable(words, [words.whole, fillTemplate(words.without, names[0])], found)];
-    this.compared.replaceChildren(...shown);
+    this.compared.replaceChildren(...shown, element("p", { class: "next-note" }, words.plain));
     this.out = isHead ? { out: kind, control: other } : { out: kind };
     live.say("");
     live.remember();

@@ -324,7 +324,7 @@ export class Live {
     const { words } = this;
     const fold = element("details", { class: "fold" }, element("summary", {}, words.layers));
     const list = element("ol", { class: "next-layers", start: 0, translate: "no" });
-    fold.append(element("p", {}, words.layersNote), list);
+    fold.append(element("p", {}, `${words.layersNote} ${words.plain}`), list);
     fold.addEventListener("toggle", async () => {
       this.remember();
       if (!fold.open) return;

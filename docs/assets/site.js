@@ -31,7 +31,7 @@ function markWhatWasFound() {
   const found = new URLSearchParams(location.search).get("h")?.trim();
   if (found && CSS.highlights) {
     const words = found.split(/\s+/).map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
-    const any = new RegExp(`(?<![a-z\\d])(?:${words.join("|")})`, "giu");
+    const any = new RegExp(`(?<![a-z\\d])(?:${words.join("|")})[a-z]*`, "giu");
     const texts = document.createTreeWalker(document.querySelector("article"), 4); // text nodes
     const ranges = [];
     while (texts.nextNode()) {
@@ -528,6 +528,18 @@ function openProofs() {
   }
 }
 
+// Another language goes on where this one is read: parts have one name in all of them.
+function keepPlaceInLanguages() {
+  const keepPlace = ({ target }) => {
+    const link = target.closest("a[hreflang]");
+    const passed = [...all("article > [id]")].filter(
+      (one) => one.getBoundingClientRect().top < innerHeight / 3,
+    );
+    if (link) link.hash = scrollY ? (passed.at(-1)?.id ?? "") : "";
+  };
+  document.querySelector(".md-header")?.addEventListener("click", keepPlace);
+}
+
 // A link opens the fold that holds its target; browsers of before 2025 do so only in part. What
 // moved to another page is looked up there.
 function unfoldTarget() {
@@ -710,6 +722,7 @@ judgeAnswers();
 beginReview();
 beginInventory();
 openProofs();
+keepPlaceInLanguages();
 unfoldTarget();
 filterLists();
 copyFormulasAsTex();

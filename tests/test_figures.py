@@ -1021,6 +1021,31 @@ def test_bars_on_one_scale_can_be_compared():
     )
 
 
+def test_axes_are_named_above_the_cells_and_numbered_from_0():
+    figure = heatmap(
+        np.arange(35.0).reshape(5, 7),
+        numbers=False,
+        row_axis="positions",
+        column_axis="components",
+        ticks=3,
+    )
+    texts = [
+        ("".join(one.itertext()), float(one.get("x")), float(one.get("y")))
+        for one in parse_drawing(figure, "en").iterfind(".//{*}text")
+    ]
+    (down, x, y), (across, after, beside) = texts[-4:-2]
+    assert (down, across) == ("positions ↓", "components →")
+    assert y == beside
+    assert after - x > measure_text(down)
+    columns, rows = texts[:3], texts[3:6]
+    assert [one for one, _, _ in columns] == ["0", "3", "6"]
+    assert [one for one, _, _ in rows] == ["0", "3", "4"]
+    assert columns[1][1] - columns[0][1] == 3 * 24  # px of a cell
+    assert rows[2][2] - rows[1][2] == 24
+    assert rows[0][1] < 40  # the cells begin at the left
+    assert "34.00 (row 5, column 7" in figure.alt("en")  # not by its number in the drawing
+
+
 def test_dials_point_where_sine_and_cosine_say():
     figure = dials([[0, 1]], [[math.pi / 2, 4]], columns=["a", "b"], below=["x", "y"])
     root = parse_drawing(figure, "en")
@@ -1042,6 +1067,15 @@ def test_dials_point_where_sine_and_cosine_say():
     wanted = "a from 0° to 90°; b from 57° to 229°. Below: x; y."
     assert figure.alt("en").endswith(wanted)
     assert "a 从 0° 到 90°；b 从 57° 到 229°。" in figure.alt(ZH)
+
+
+def test_hands_fit_a_phone():
+    """Four of them in 336 px, where a drawing is 0.64 of its size."""
+    four = [[0.1, 0.2, 0.3, 0.4]]
+    columns = [f"ω_{i} = 0.000053" for i in range(4)]
+    figure = dials(four, four, columns=columns, rows=["t = 9"], below=["cos = −0.990"] * 4)
+    width = float(parse_drawing(figure, "en").get("viewBox").split()[2])
+    assert 0.64 * width <= 336
 
 
 def test_a_hand_that_comes_back_has_passed_over_nothing():

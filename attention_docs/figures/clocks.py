@@ -20,15 +20,14 @@ from attention_docs.figures.svg import (
     INK,
     css_colour,
     group,
-    measure_text,
     measure_widest,
     outline,
     path,
     text,
 )
 
-RADIUS, ACROSS, DOWN = 32, 108, 84  # of a dial; from dial to dial
-HEAD, FOOT, EDGE = 26, 22, 12
+RADIUS, ACROSS, DOWN = 32, 96, 84  # of a dial; from dial to dial
+HEAD, FOOT, EDGE = 26, 22, 10
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,7 +46,8 @@ class Dials(DrawnFigure):
             [lang.translate_label(one) for one in labels]
             for labels in (self.rows, self.columns, self.below)
         )
-        across = max(ACROSS, *(measure_text(one) + 12 for one in [*columns, *below]))
+        seen = [one.replace("_", "") for one in [*columns, *below]]
+        across = max(ACROSS, measure_widest(seen) + 4)
         left = EDGE + (measure_widest(rows) + 10 if rows else 0.0)
         middles = [left + across * (i + 0.5) for i in range(len(self.starts[0]))]
         body = [text(x, 18, one, "middle") for x, one in zip(middles, columns, strict=False)]

@@ -41,6 +41,7 @@ class Heatmap(DrawnFigure):
     marked_cells: tuple[Cell, ...]
     ends: tuple[str, str]  # of the scale; empty where the numbers are written
     spec: str
+    ticks: int = 0  # so many lines from one with a number to the next
 
     def draw(self, lang: Language) -> Drawing:
         """The matrix, the names of its axes, its scale."""
@@ -48,23 +49,31 @@ class Heatmap(DrawnFigure):
             lang.translate_label(self.row_axis),
             lang.translate_label(self.column_axis),
         )
-        box = Box(self.matrix, lang, HEADER * bool(row_axis or column_axis))
+        box = Box(self._number_lines(), lang, HEADER * bool(row_axis or column_axis))
         left, top = 12.0, 10
-        if row_axis:  # it ends where the cells begin
-            left += max(0.0, measure_text(row_axis) + 24 - box.indent)
         start = left + box.indent
-        right = max(left + box.width, start + measure_text(column_axis) + 24)
+        # One line holds both names: in a narrow window no room is lost beside the cells.
+        across = max(start, left + measure_text(row_axis) + 36) if row_axis else start
+        right = max(left + box.width, across + measure_text(column_axis) + 24)
         body = box.draw(left, top, self.marked_cells)
-        if row_axis:
-            body += text(start - 8, top + box.top - 7, f"{row_axis} ↓", "end")
-        if column_axis:
-            body += text(start, top + 15 + NAME * bool(box.name), f"{column_axis} →")
+        for x, axis, arrow in ((left, row_axis, "↓"), (across, column_axis, "→")):
+            body += text(x, top + 15 + NAME * bool(box.name), f"{axis} {arrow}" if axis else "")
         height = box.height + 22
         if any(self.ends):
             right = max(right, start + measure_text("".join(self.ends)) + 130)
             body += _draw_scale(start, height + 4, self.matrix, *self.ends)
             height += 30
         return Drawing(right + 12, height, body)
+
+    def _number_lines(self) -> Matrix:
+        """The matrix as drawn: some rows and columns, and the last ones, with numbers from 0."""
+        if not self.ticks:
+            return self.matrix
+        rows, columns = (
+            tuple("" if i % self.ticks and i < n - 1 else str(i) for i in range(n))
+            for n in self.matrix.get_size
+        )
+        return replace(self.matrix, rows=rows, columns=columns)
 
     def list_matrices(self) -> list[Matrix]:
         """Its matrix."""
@@ -139,6 +148,7 @@ def heatmap(
     highlight: Iterable[Cell] = (),
     numbers: bool = True,
     allowed: Any = None,
+    ticks: int = 0,
 ) -> Figure:
     """A matrix with its numbers, shaded by value: the larger, the stronger.
 
@@ -157,6 +167,8 @@ def heatmap(
         numbers: False leaves the numbers out and adds a scale: for large matrices.
         allowed: a mask of the matrix' shape; where it is False, a cell is hatched and its number
             left out.
+        ticks: the last row and column and every so many have their number, from 0, instead of a
+            label.
 
     Raises:
         ValueError: rows of different lengths, a wrong number of labels, an unknown role, a mask of
@@ -176,6 +188,7 @@ def heatmap(
         checked.check_cells(highlight),
         ("", "") if numbers else _format_ends(checked, spec),
         spec,
+        ticks,
     )
 
 

@@ -162,9 +162,8 @@ class Sheet:
                 text_anchor=anchor,
                 font_weight="600" if bold else None,
                 fill=colour if colour != INK else None,
-                opacity=opacity,
+                **({"fill_opacity": opacity, **HALO} if halo else {"opacity": opacity}),
                 **moves,
-                **(HALO if halo else {}),
             )
         )
 

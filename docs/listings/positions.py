@@ -151,6 +151,7 @@ heatmap(
     role="input",
     scale=(-1, 1),
     numbers=False,
+    ticks=8,
 )
 # --8<-- [end:heat]
 
@@ -191,7 +192,7 @@ def frame(m, b):
     hands = dials(
         np.outer(starts, omega),
         np.outer(starts + offset, omega),
-        columns=[f"ω_{i} = {w:.3g}" for i, w in enumerate(omega)],
+        columns=[f"ω_{i} = {w:.2g}" for i, w in enumerate(omega)],
         rows=[f"t = {t:.0f}" for t in starts],
         below=[f"cos = {number(cos(w * offset), '.3f')}" for w in omega],
     )
@@ -317,6 +318,7 @@ heatmap(
     role="score",
     scale=(float(large_gram.min()), float(large_gram.max())),
     numbers=False,
+    ticks=8,
 )
 # --8<-- [end:gram-figure]
 

@@ -546,7 +546,8 @@ function makePattern(terms) {
         .replace(/\\\^2/g, "(?:²|\\^2)")
         .replace(BETWEEN, "\\s*")
         .replace(/\p{Script=Han}/gu, (one) => `[${variants(one)}]`);
-      return /^[a-z\d]/.test(term) ? `(?<![a-z\\d])${loose}` : loose;
+      const ending = /[a-z]$/.test(term) ? "[a-z]*" : ""; // a word is marked whole
+      return /^[a-z\d]/.test(term) ? `(?<![a-z\\d])${loose}${ending}` : loose;
     });
   return new RegExp(sources.join("|") || "(?!)", "giu");
 }

@@ -46,6 +46,7 @@ APART = {"kind", "title"}  # parts of the head of a box
 ROOT = re.compile(r"\\sqrt\{([^{}]*)\}")
 FONT = re.compile(r"\\(?:text|mathrm|operatorname|mathbf|hat|bar)\b|\\[,;!:]|[{}$]")
 COMMAND = re.compile(r"\\([a-zA-Z]+) ?")
+BEFORE_CLOSING = re.compile(r" (?=[)\]/,|]|$)")
 SIGNS = {"approx": "≈", "cdot": "·", "ge": "≥", "infty": "∞", "le": "≤", "mu": "μ", "ne": "≠"}
 SIGNS |= {"sigma": "σ", "sum": "Σ", "times": "×", "top": "ᵀ"}
 
@@ -185,11 +186,12 @@ def format_tex(tex: str) -> str:
     r"""A short formula as a reader would type it.
 
     Examples:
-        >>> format_tex(r"\sqrt{d_k}"), format_tex(r"d_\text{model} \times n")
-        ('√d_k', 'd_model × n')
+        >>> format_tex(r"\sqrt{d_k}"), format_tex(r"d_\text{model} \times n/\tau")
+        ('√d_k', 'd_model × n/tau')
     """
     bare = FONT.sub("", ROOT.sub(r"√\1", tex))
-    return COMMAND.sub(lambda name: SIGNS.get(name[1], name[1]) + " ", bare)
+    spaced = COMMAND.sub(lambda name: SIGNS.get(name[1], name[1]) + " ", bare)
+    return BEFORE_CLOSING.sub("", spaced)
 
 
 def find_entries(url: str, content: str, is_chapter: bool = True) -> list[SearchEntry]:

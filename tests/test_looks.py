@@ -142,6 +142,35 @@ def test_weights_are_yellow_in_every_chart(slug: str, site: Path) -> None:
             assert "--series-" not in drawn
 
 
+# At each setting of each stepper: drawings that are wider than their box.
+WIDE = """() => {
+  const found = new Set();
+  for (const fold of document.querySelectorAll("article details")) fold.open = true;
+  for (const box of document.querySelectorAll("article .drawing")) {
+    const look = () => {
+      for (const one of box.querySelectorAll("svg.attention-figure"))
+        if (one.checkVisibility() && one.clientWidth > box.clientWidth + 1)
+          found.add(`${one.closest("[id]").id}: ${one.clientWidth} px of ${box.clientWidth}`);
+    };
+    look();
+    for (const one of box.querySelectorAll(".stepper-bar input")) {
+      for (let at = 0; at <= Number(one.max || 0); at++) {
+        if (one.type === "range") one.value = at;
+        else one.checked = true;
+        one.dispatchEvent(new Event("input", { bubbles: true }));
+        look();
+      }
+    }
+  }
+  return [...found];
+}"""
+
+
+@each_chapter
+def test_drawings_fit_a_phone(slug: str, visit: Visit) -> None:
+    assert open_whole(visit, slug, 390).evaluate(WIDE) == []
+
+
 # --- what lies over what
 
 
@@ -456,14 +485,18 @@ def test_chinese_words_are_never_slanted(lang: str, site: Path) -> None:
 
 @needs_live
 def test_under_a_finger_the_bar_leaves_the_picture_in_sight(visit: Visit) -> None:
-    """One line, and the fields stand below the picture that they change."""
+    """What it says and one line of buttons; fields stand below the picture that they change."""
     tab = visit("/softmax/", width=390, has_touch=True, is_mobile=True)
     tab.locator("#knobs-control .live-turn").click()
     tab.wait_for_selector("#knobs-control input")
     show_all = "all => { for (const one of all) one.hidden = false; }"
-    tab.locator(".live-bar [hidden]").evaluate_all(show_all)  # as after a change
+    tab.locator(".live-bar button[hidden]").evaluate_all(show_all)  # as after a change
+    tab.get_by_role("button", name="Stop").evaluate("one => { one.hidden = true; }")
     bar = tab.locator(".live-bar").bounding_box()
-    assert bar["height"] <= 46
+    assert bar["height"] <= 66
+    buttons = [one.bounding_box() for one in tab.locator(".live-bar button:visible").all()]
+    assert len(buttons) == 4
+    assert max(one["x"] + one["width"] for one in buttons) <= 390
     picture = tab.locator("#out-control .frame.shown svg").bounding_box()
     slider = tab.locator("#knobs-control input").first.bounding_box()
     assert slider["y"] >= picture["y"] + picture["height"]

@@ -40,7 +40,8 @@ class Panel {
     this.note = element("p", { class: "next-note" });
     this.details = element("div", { class: "next-details" });
     const buttons = element("p", { class: "next-buttons" }, this.back, this.again);
-    const measured = [this.line, this.bars.element, buttons, this.note, this.details];
+    this.bars.rest.after(this.note);
+    const measured = [this.line, this.bars.element, buttons, this.details];
     this.measured = element("div", {}, ...measured);
     this.here = element("p", { class: "next-note", hidden: true }, words.here);
     this.live = this.offerLive();

@@ -716,6 +716,9 @@ def test_a_link_of_the_search_marks_what_was_found_and_no_empty_places(visit: Vi
     page, size = make_path("en", "masking"), "CSS.highlights.get('found').size"
     sizes = [visit(page + query).evaluate(size) for query in ("?h=causal", "?h=causal%20")]
     assert sizes[0] == sizes[1] > 10
+    tab = visit(page + "?h=mask")
+    words = tab.evaluate("[...CSS.highlights.get('found')].map(String)")
+    assert {"masks", "masked"} <= {*words}  # whole words
 
 
 def test_what_is_pasted_is_searched(visit: Visit) -> None:
@@ -801,6 +804,18 @@ def test_the_language_switch_keeps_the_page(lang: str, visit: Visit, address: st
         tab.keyboard.press("Enter")
         tab.wait_for_url(address + make_path(other, slug))
         assert tab.evaluate("document.documentElement.lang") == TAGS[other]
+
+
+@pytest.mark.parametrize("lang", NAMES)
+def test_the_language_switch_keeps_the_section(lang: str, visit: Visit) -> None:
+    tab = visit(make_path(lang, "scaling"), reduced_motion="reduce")
+    tab.locator("#promise").evaluate("one => one.scrollIntoView()")
+    link = tab.locator(".md-header .md-select__link:not([aria-current])").first
+    link.focus()
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**/scaling/#promise")
+    top = "document.querySelector('#promise').getBoundingClientRect().top"
+    tab.wait_for_function(f"{top} > -1 && {top} < 200")
 
 
 def test_the_third_language_has_its_own_type_and_its_own_search(visit: Visit) -> None:

@@ -63,9 +63,9 @@ def test_a_colour_changed_in_the_table_changes_everywhere_and_runs_nothing(
         assert 'fill="var(--role-weight-fill)"' in built.read_html(f"{lang}weights", "second")
         assert 'class="of-weight"' in built.read_html(f"{lang}weights", "second")  # the formula
     sheet = built.read("second/assets/styles.css")
-    assert "--role-weight: #00747a;" in sheet
-    assert "--role-weight-fill: #7fd4d8;" in sheet
-    assert ".of-weight { --ink: var(--role-weight);" in sheet
+    assert "--role-weight:#00747a;" in sheet
+    assert "--role-weight-fill:#7fd4d8;" in sheet
+    assert ".of-weight{--ink:var(--role-weight);" in sheet
     notebook = json.loads(built.read("second/notebooks/en/weights.ipynb"))
     drawn = json.dumps(notebook["cells"][-2]["outputs"])
     assert "#00747a" in drawn
@@ -77,7 +77,7 @@ def test_a_colour_changed_in_the_table_changes_everywhere_and_runs_nothing(
     assert max(abs(a - b) for a, b in zip(colour, (0x7F, 0xD4, 0xD8), strict=True)) <= 2
     # Nothing holds the old line any more but what has another role: weighted values.
     for name, raw in read_files(built.root / "second").items():
-        held = raw.decode(errors="ignore").replace("--role-weighted-value: #886700", "")
+        held = raw.decode(errors="ignore").replace("--role-weighted-value:#886700", "")
         assert "#886700" not in held, name
 
 

@@ -20,6 +20,7 @@ REMARK = re.compile(r"^ *//[^\n]*\n|^ */\*.*?\*/\n", re.M | re.S)  # of a script
 BESIDE = re.compile(r" +// [^\n\"'`]*$|^ +", re.M)  # a remark beside a line, and what is before one
 JOINT = re.compile(r" ?([{;}])\n")  # where a sheet needs no line of its own
 INDENT = re.compile(r"\s*\n\s*")
+SPACE = re.compile(r"(?<=[:;{]) | (?=[{}])")  # no string of ours holds such a one
 
 
 def split_sheets(docs: Path, sheets: list[str]) -> tuple[list[str], list[str]]:
@@ -44,7 +45,7 @@ def write_styles(stage: Path, docs: Path, sheets: list[str]) -> None:
 
 
 def join_sheets(docs: Path, sheets: list[str]) -> str:
-    """The colours, then the sheets in their order, without comments, indents and most lines."""
+    """The colours, then the sheets in their order, without comments and most of the spaces."""
     texts = [make_style_sheet(), *((docs / sheet).read_text(encoding="utf-8") for sheet in sheets)]
     lines = INDENT.sub("\n", COMMENT.sub("", "\n".join(texts))).strip() + "\n"
-    return JOINT.sub(r"\1", lines)
+    return SPACE.sub("", JOINT.sub(r"\1", lines))

@@ -189,10 +189,11 @@ starts = np.array([0.0, 9.0])
 def frame(m, b):
     """The hands at two positions, turned on by an offset."""
     offset, omega = offsets[m], frequencies(8, bases[b])  # d = 8: four hands
+    turns = [np.format_float_positional(w, 2, fractional=False, trim="-") for w in omega]
     hands = dials(
         np.outer(starts, omega),
         np.outer(starts + offset, omega),
-        columns=[f"ω_{i} = {w:.2g}" for i, w in enumerate(omega)],
+        columns=[f"ω_{i} = {one}" for i, one in enumerate(turns)],
         rows=[f"t = {t:.0f}" for t in starts],
         below=[f"cos = {number(cos(w * offset), '.3f')}" for w in omega],
     )

@@ -177,7 +177,7 @@ def test_the_query_follows_pointer_and_keys(width: int, visit: Visit) -> None:
     find_visible(tab, "spot").first.click()
     state, _, told = tab.evaluate(AT_REST)
     assert state == {"word": 1, "turn": 180, "length": 6}
-    assert told == "saw₁ gives 95% of its attention to I: a verb, it sees."
+    assert told == "“saw 2” gives 95% of its attention to “I”: a verb, it sees."
     assert [one.get_attribute("aria-pressed") for one in find_visible(tab, "spot").all()] == [
         "true",
         "false",

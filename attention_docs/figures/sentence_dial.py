@@ -172,11 +172,11 @@ class SentenceDial(Instrument):
         return {**f._asdict(), "xs": xs}
 
     def _name_words(self, lang: Language) -> list[str]:
-        """Words; one that comes twice with its number."""
+        """Words; one that comes twice with its position."""
         labels = [lang.translate_label(one) for one in self.words]
         return [
-            label + ("₁₂₃₄₅₆₇₈₉"[labels[:i].count(label)] if labels.count(label) > 1 else "")
-            for i, label in enumerate(labels)
+            f"{label} {position}" if labels.count(label) > 1 else label
+            for position, label in enumerate(labels, 1)
         ]
 
     def _middles(self, lang: Language, f: Frame) -> list[float]:
@@ -331,9 +331,12 @@ class SentenceDial(Instrument):
         words, (turned, length) = self._name_words(lang), self.queries[self.first]
         scores = [length * cos(radians(turned - key)) for key in self.keys]
 
+        def say(word: str, number: str) -> str:
+            return lang.format_phrase("sentence_dial", "pair", word=word, number=number)
+
         def count_off(numbers: Sequence[float], spec: str) -> str:
             pairs = zip(words, numbers, strict=True)
-            return lang.join_texts("list", [f"{w} {format_value(n, spec)}" for w, n in pairs])
+            return lang.join_texts("list", [say(w, format_value(n, spec)) for w, n in pairs])
 
         parts = [
             f"{lang.translate_label(name)} {format_value(one, '.2f')}"
@@ -397,7 +400,7 @@ def sentence_dial(
         ...     unsure="?", askers=[1], first=1,
         ... )
         >>> print(figure.alt("en"))
-        The query of saw. Its scores: I 1.0, saw 0.0. Weights: I 0.73, saw 0.27. \
+        The query of “saw”. Its scores: “I” 1.0, “saw” 0.0. Weights: “I” 0.73, “saw” 0.27. \
 Output: verb 0.73, noun 0.27: a verb.
     """
     checked = check_labels(words)

@@ -4,8 +4,7 @@
 import numpy as np
 
 from attention_docs.data import load_beginnings
-from attention_docs.figures import machine, sentence_dial, table
-from attention_docs.minilm import find_pronoun_head, load_pronoun
+from attention_docs.figures import machine, sentence_dial
 from attention_docs.score_functions import dot
 from attention_docs.smollm2 import HEADS, KEY_HEADS, LAYERS
 from attention_docs.softmax import softmax
@@ -63,15 +62,3 @@ machine(
     title="SmolLM2-135M-Instruct",
 )
 # --8<-- [end:machine]
-
-# --8<-- [start:own]
-own = load_pronoun()
-to_nouns, without = own["looks"], own["cut"]  # of all heads
-famous, switched, _ = find_pronoun_head(to_nouns, without)
-table(
-    to_nouns[:, famous[0], famous[1]].tolist(),
-    columns=["trophy", "suitcase"],
-    index=["it is too big", "it is too small"],
-    spec=".2f",
-)
-# --8<-- [end:own]

@@ -115,13 +115,14 @@ def test_the_real_tokenizer(chapter: Page) -> None:
     first = list(ids)[: len(ids) - len(ranks)]
     assert (len(first), len(first[17:])) == (252, 235)
     assert chapter.values("real") == [
-        "235",
-        f"{len(ranks):,}",
-        "17",
         f"{len(ids):,}",
         "3",
         "13",
         f"{13 / 7:.1f}",
+        "235",
+        f"{len(ranks):,}",
+        "17",
+        "21",
     ]
     assert (len(ids), len(ranks)) == (49_152, 48_900)
     assert set(first[17:]) <= set(byte_characters().values())
@@ -171,10 +172,10 @@ def test_neighbours(chapter: Page) -> None:
     assert rows[1][title].startswith("␣King 0.82, King 0.72, ␣kings 0.70")
     king = 1 / (1 + math.exp(0.1 - 0.2))
     assert chapter.values("neighbours") == [
-        f"{king:.3f}",
-        f"{1 - king:.3f}",
         f"{kept.shape[0]:,}",
         str(kept.shape[1]),
+        f"{king:.3f}",
+        f"{1 - king:.3f}",
         "28",
     ]
     assert 49_152 * 576 == kept.shape[0] * kept.shape[1] == 28_311_552

@@ -107,6 +107,17 @@ table(
 )
 # --8<-- [end:real]
 
+# --8<-- [start:neighbours]
+table(
+    [
+        [", ".join(f"{show(name)} {cosine:.2f}" for name, cosine in near)]
+        for near in kept.rows.values()
+    ],
+    columns=["nearest rows, with the cosine of the angle"],
+    index=[show(token) for token in kept.rows],
+)
+# --8<-- [end:neighbours]
+
 # --8<-- [start:one-move]
 import numpy as np
 
@@ -140,17 +151,6 @@ beside(
     columns=1,
 )
 # --8<-- [end:one-move-arrows]
-
-# --8<-- [start:neighbours]
-table(
-    [
-        [", ".join(f"{show(name)} {cosine:.2f}" for name, cosine in near)]
-        for near in kept.rows.values()
-    ],
-    columns=["nearest rows, with the cosine of the angle"],
-    index=[show(token) for token in kept.rows],
-)
-# --8<-- [end:neighbours]
 
 # --8<-- [start:exercise-pencil]
 pencil = [[*word] for word in ("low", "lower", "slow", "slower")]

@@ -191,51 +191,6 @@ table(
 )
 # --8<-- [end:mean]
 
-# --8<-- [start:turn]
-corners = np.array([[1.0, 0], [0, 0], [0, 1]])  # (3, 2)
-turned = np.array([0.25, 0.25, 0.5])
-mixed = turned @ corners
-draggable_hull(
-    corners,
-    turned,
-    mixed,
-    names=["I", "saw", "a"],
-    xlabel="for verb",
-    ylabel="for noun",
-)
-# --8<-- [end:turn]
-
-
-# --8<-- [start:reach]
-def needed_for(points):
-    """The only numbers that sum to 1 and mix the three corners to each point."""
-    rows = [[point, *weights_of(np.array(point), corners)] for point in points]
-    return table(rows, columns=["point", "I", "saw", "a"], spec=".2f")
-
-
-wanted = np.array([0.5, 0.25])
-a = weights_of(wanted, corners)
-check("the three numbers add up to 1", abs(a.sum() - 1) < 1e-12)
-check("they mix the corners to the point", np.abs(a @ corners - wanted).max() < 1e-12)
-needed_for([wanted])
-# --8<-- [end:reach]
-
-# --8<-- [start:outside]
-beyond = np.array([0.75, 0.75])
-check("the three numbers add up to 1", abs(weights_of(beyond, corners).sum() - 1) < 1e-12)
-needed_for([beyond])
-# --8<-- [end:outside]
-
-# --8<-- [start:corner]
-rows = []
-for power in (1, 4, 7, 10):
-    shares = np.array([4**power, 1, 1])
-    output = shares / shares.sum() @ corners
-    missing = np.sqrt(((output - corners[0]) ** 2).sum())
-    rows.append([int(shares[0]), missing])
-table(rows, columns=["share of I", "distance"], spec=[",", ".2e"])
-# --8<-- [end:corner]
-
 # --8<-- [start:content-only]
 columns = ["weights", "output (verb, noun)"]
 results = [average(SENTENCE, i) for i in (1, 3)]
@@ -312,6 +267,51 @@ table(
     index=["rules, of 1000"],
 )
 # --8<-- [end:position-random]
+
+# --8<-- [start:turn]
+corners = np.array([[1.0, 0], [0, 0], [0, 1]])  # (3, 2)
+turned = np.array([0.25, 0.25, 0.5])
+mixed = turned @ corners
+draggable_hull(
+    corners,
+    turned,
+    mixed,
+    names=["I", "saw", "a"],
+    xlabel="for verb",
+    ylabel="for noun",
+)
+# --8<-- [end:turn]
+
+
+# --8<-- [start:reach]
+def needed_for(points):
+    """The only numbers that sum to 1 and mix the three corners to each point."""
+    rows = [[point, *weights_of(np.array(point), corners)] for point in points]
+    return table(rows, columns=["point", "I", "saw", "a"], spec=".2f")
+
+
+wanted = np.array([0.5, 0.25])
+a = weights_of(wanted, corners)
+check("the three numbers add up to 1", abs(a.sum() - 1) < 1e-12)
+check("they mix the corners to the point", np.abs(a @ corners - wanted).max() < 1e-12)
+needed_for([wanted])
+# --8<-- [end:reach]
+
+# --8<-- [start:outside]
+beyond = np.array([0.75, 0.75])
+check("the three numbers add up to 1", abs(weights_of(beyond, corners).sum() - 1) < 1e-12)
+needed_for([beyond])
+# --8<-- [end:outside]
+
+# --8<-- [start:corner]
+rows = []
+for power in (1, 4, 7, 10):
+    shares = np.array([4**power, 1, 1])
+    output = shares / shares.sum() @ corners
+    missing = np.sqrt(((output - corners[0]) ** 2).sum())
+    rows.append([int(shares[0]), missing])
+table(rows, columns=["share of I", "distance"], spec=[",", ".2e"])
+# --8<-- [end:corner]
 
 # --8<-- [start:exercise-count]
 spans = [5, 2 * 6 - 1]

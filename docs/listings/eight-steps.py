@@ -71,41 +71,6 @@ wrong_answer = s @ card_values  # the scores, not the weights
 table([wrong_answer], columns=["minutes", "sugar"], index=["wrong answer"], spec=".0f")
 # --8<-- [end:scores-as-weights]
 
-# --8<-- [start:slope]
-soup = np.linspace(-2, 2, 81)  # what stands in the query for "soup"
-with_soup = query + np.outer(soup, as_vector("soup"))  # (81, 4)
-their_scores = with_soup @ card_keys.T  # (81, 3)
-minutes = card_values[:, 0]
-chosen_minutes = minutes[their_scores.argmax(axis=1)]  # of the best card alone
-mixed_minutes = softmax(their_scores) @ minutes
-step = 1e-6  # central differences
-ends = [softmax(card_keys @ (query + d * as_vector("soup"))) @ minutes for d in (-step, step)]
-slope = (ends[1] - ends[0]) / (2 * step)
-line_chart(
-    soup,
-    [("choosing the best card", chosen_minutes), ("mixing all cards", mixed_minutes)],
-    xlabel="soup in the query",
-    ylabel="minutes",
-)
-# --8<-- [end:slope]
-
-# --8<-- [start:sharper]
-factors = [1, 4, 16]
-sharp_scores = np.outer(factors, card_keys @ as_vector("onion soup"))
-sharp_weights = softmax(sharp_scores)  # (3, 3): a row for each factor
-longer = [f"query × {c}" for c in factors]
-heatmap(sharp_weights, rows=longer, columns=titles, name="weights", spec=".4f")
-# --8<-- [end:sharper]
-
-# --8<-- [start:sharper-answers]
-sharp_answers = sharp_weights @ card_values
-table(sharp_answers, columns=["minutes", "sugar"], index=longer, spec=".2f")
-# --8<-- [end:sharper-answers]
-
-# --8<-- [start:tied]
-table([softmax(16 * s)], columns=titles, index=["weights"], spec=".4f")
-# --8<-- [end:tied]
-
 # --8<-- [start:components]
 components = ["living", "human", "action", "painful"]
 sentence = ["dog", "bites", "man"]
@@ -162,6 +127,41 @@ film[5]
 # --8<-- [start:film-8]
 film[6]
 # --8<-- [end:film-8]
+
+# --8<-- [start:slope]
+soup = np.linspace(-2, 2, 81)  # what stands in the query for "soup"
+with_soup = query + np.outer(soup, as_vector("soup"))  # (81, 4)
+their_scores = with_soup @ card_keys.T  # (81, 3)
+minutes = card_values[:, 0]
+chosen_minutes = minutes[their_scores.argmax(axis=1)]  # of the best card alone
+mixed_minutes = softmax(their_scores) @ minutes
+step = 1e-6  # central differences
+ends = [softmax(card_keys @ (query + d * as_vector("soup"))) @ minutes for d in (-step, step)]
+slope = (ends[1] - ends[0]) / (2 * step)
+line_chart(
+    soup,
+    [("choosing the best card", chosen_minutes), ("mixing all cards", mixed_minutes)],
+    xlabel="soup in the query",
+    ylabel="minutes",
+)
+# --8<-- [end:slope]
+
+# --8<-- [start:sharper]
+factors = [1, 4, 16]
+sharp_scores = np.outer(factors, card_keys @ as_vector("onion soup"))
+sharp_weights = softmax(sharp_scores)  # (3, 3): a row for each factor
+longer = [f"query × {c}" for c in factors]
+heatmap(sharp_weights, rows=longer, columns=titles, name="weights", spec=".4f")
+# --8<-- [end:sharper]
+
+# --8<-- [start:sharper-answers]
+sharp_answers = sharp_weights @ card_values
+table(sharp_answers, columns=["minutes", "sugar"], index=longer, spec=".2f")
+# --8<-- [end:sharper-answers]
+
+# --8<-- [start:tied]
+table([softmax(16 * s)], columns=titles, index=["weights"], spec=".4f")
+# --8<-- [end:tied]
 
 # --8<-- [start:sentence-outputs]
 Q, K, V = embeddings @ W_Q, embeddings @ W_K, embeddings @ W_V

@@ -73,6 +73,20 @@ stepper(
 # --8<-- [end:control]
 
 
+# --8<-- [start:definition]
+s = np.log(np.array([1.0, 2.0, 5.0]))
+e = np.exp(s)
+a = e / e.sum()
+bar_chart(
+    numbered("key", 3),
+    [("score", s), ("exponential", e), ("weight", a)],
+    roles=["score", "neutral", "weight"],
+    ylabel="number",
+    spec=".4g",
+)
+# --8<-- [end:definition]
+
+
 # --8<-- [start:two-keys]
 def normal_cdf(x):
     """Probability that a standard normal variable is below x."""
@@ -121,19 +135,6 @@ slopes = [(rules[name](high) - rules[name](low)) / (2 * h) for name in names]
 table(slopes, columns=numbered("weight", 3), index=names, spec=".4f")
 # --8<-- [end:dead]
 
-# --8<-- [start:definition]
-s = np.log(np.array([1.0, 2.0, 5.0]))
-e = np.exp(s)
-a = e / e.sum()
-bar_chart(
-    numbered("key", 3),
-    [("score", s), ("exponential", e), ("weight", a)],
-    roles=["score", "neutral", "weight"],
-    ylabel="number",
-    spec=".4g",
-)
-# --8<-- [end:definition]
-
 # --8<-- [start:shift]
 changed = {"s": s, "s − 3": s - 3, "s + 100": s + 100, "2 · s": 2 * s}
 bar_chart(
@@ -148,87 +149,6 @@ bar_chart(
 # --8<-- [end:shift]
 
 
-# --8<-- [start:overflow]
-def unshifted(s):
-    """Softmax as the definition stands."""
-    exponentials = np.exp(s)
-    return exponentials / exponentials.sum()
-
-
-tried = {np.float16: [10, 12], np.float32: [88, 90], np.float64: [708, 710]}
-rows, names = [], []
-for dtype, pair in tried.items():
-    large = np.array(pair, dtype)
-    with np.errstate(over="ignore", invalid="ignore"):  # we want to see it
-        rows += [[large, *unshifted(large)], [large, *softmax(large)]]
-    names += [f"{dtype.__name__}, not shifted", f"{dtype.__name__}, shifted"]
-columns = ["scores", *numbered("weight", 2)]
-table(rows, columns=columns, index=names, spec=[".0f", ".1f", ".1f"])
-# --8<-- [end:overflow]
-
-
-# --8<-- [start:rows]
-def softmax_of_rows(s):
-    """Softmax of each row of scores (n_q, n_k), without overflow."""
-    e = np.exp(s - s.max(axis=-1, keepdims=True))  # the largest is 1
-    return e / e.sum(axis=-1, keepdims=True)
-
-
-sentence = np.array([[0.0, 3, 0], [3, 0, 3], [0, 3, 0]])  # chapter 4
-of_words = softmax_of_rows(sentence)
-apart = np.abs(of_words - softmax(sentence)).max()
-check("the package gives the same", apart < 1e-12)
-table(
-    list(zip(sentence, of_words, of_words.sum(axis=1), strict=True)),
-    columns=["scores", "weights", "sum"],
-    index=["dog", "bites", "man"],
-    spec=[".0f", ".4f", ".4f"],
-)
-# --8<-- [end:rows]
-
-# --8<-- [start:limits]
-import torch
-
-types = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
-table(
-    [[log(torch.finfo(dtype).max)] for dtype in types],
-    columns=["logarithm of the largest number"],
-    index=[str(dtype).removeprefix("torch.") for dtype in types],
-    spec=".2f",
-)
-# --8<-- [end:limits]
-
-# --8<-- [start:underflow]
-far = np.array([0.0, -20.0])
-types = [np.float16, np.float32]
-table(
-    [[bool(softmax(far.astype(dtype))[1] == 0)] for dtype in types],
-    columns=["weight of the score −20 is 0"],
-    index=[dtype.__name__ for dtype in types],
-)
-# --8<-- [end:underflow]
-
-# --8<-- [start:underflow-sum]
-low = np.array([-20.0, -22.0], dtype=np.float16)
-with np.errstate(invalid="ignore"):
-    rows = [unshifted(low), softmax(low)]
-table(rows, columns=numbered("weight", 2), index=["not shifted", "shifted"], spec=".1f")
-# --8<-- [end:underflow-sum]
-
-# --8<-- [start:stall]
-stalled = []
-for dtype in types:
-    ones = np.ones(4096, dtype)  # e^0 of 4,096 equal scores
-    one_by_one = np.add.accumulate(ones)[-1]  # rounded after every addition
-    stalled.append([int(one_by_one), float((ones / one_by_one).astype(float).sum())])
-table(
-    stalled,
-    columns=["sum of the exponentials", "sum of the weights"],
-    index=[dtype.__name__ for dtype in types],
-    spec=[",", ".4f"],
-)
-# --8<-- [end:stall]
-
 # --8<-- [start:dominates]
 leads = [0, 1, 2, 4, 8, 16]
 table(
@@ -240,7 +160,7 @@ table(
 
 # --8<-- [start:dominates-output]
 scores = dot(queries, keys)  # (3, 3), of the pencil run, not scaled
-weights = softmax_of_rows(scores)
+weights = softmax(scores)
 outputs = weights @ values
 gap_of, rest, rest_bound, distance, distance_bound = [], [], [], [], []
 for i in range(3):
@@ -389,6 +309,88 @@ for c in (0.25, 0.5, 1, 2):
 columns = ["R", "exp(−R) / n", "smallest weight", "smallest ‖v J‖"]
 table(rows, columns=columns, spec=[".0f", ".3g", ".3g", ".3g"])
 # --8<-- [end:lower-bound]
+
+
+# --8<-- [start:overflow]
+def unshifted(s):
+    """Softmax as the definition stands."""
+    exponentials = np.exp(s)
+    return exponentials / exponentials.sum()
+
+
+tried = {np.float16: [10, 12], np.float32: [88, 90], np.float64: [708, 710]}
+rows, names = [], []
+for dtype, pair in tried.items():
+    large = np.array(pair, dtype)
+    with np.errstate(over="ignore", invalid="ignore"):  # we want to see it
+        rows += [[large, *unshifted(large)], [large, *softmax(large)]]
+    names += [f"{dtype.__name__}, not shifted", f"{dtype.__name__}, shifted"]
+columns = ["scores", *numbered("weight", 2)]
+table(rows, columns=columns, index=names, spec=[".0f", ".1f", ".1f"])
+# --8<-- [end:overflow]
+
+
+# --8<-- [start:rows]
+def softmax_of_rows(s):
+    """Softmax of each row of scores (n_q, n_k), without overflow."""
+    e = np.exp(s - s.max(axis=-1, keepdims=True))  # the largest is 1
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+sentence = np.array([[0.0, 3, 0], [3, 0, 3], [0, 3, 0]])  # chapter 4
+of_words = softmax_of_rows(sentence)
+apart = np.abs(of_words - softmax(sentence)).max()
+check("the package gives the same", apart < 1e-12)
+table(
+    list(zip(sentence, of_words, of_words.sum(axis=1), strict=True)),
+    columns=["scores", "weights", "sum"],
+    index=["dog", "bites", "man"],
+    spec=[".0f", ".4f", ".4f"],
+)
+# --8<-- [end:rows]
+
+# --8<-- [start:limits]
+import torch
+
+types = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+table(
+    [[log(torch.finfo(dtype).max)] for dtype in types],
+    columns=["logarithm of the largest number"],
+    index=[str(dtype).removeprefix("torch.") for dtype in types],
+    spec=".2f",
+)
+# --8<-- [end:limits]
+
+# --8<-- [start:underflow]
+far = np.array([0.0, -20.0])
+types = [np.float16, np.float32]
+table(
+    [[bool(softmax(far.astype(dtype))[1] == 0)] for dtype in types],
+    columns=["weight of the score −20 is 0"],
+    index=[dtype.__name__ for dtype in types],
+)
+# --8<-- [end:underflow]
+
+# --8<-- [start:underflow-sum]
+low = np.array([-20.0, -22.0], dtype=np.float16)
+with np.errstate(invalid="ignore"):
+    rows = [unshifted(low), softmax(low)]
+table(rows, columns=numbered("weight", 2), index=["not shifted", "shifted"], spec=".1f")
+# --8<-- [end:underflow-sum]
+
+# --8<-- [start:stall]
+stalled = []
+for dtype in types:
+    ones = np.ones(4096, dtype)  # e^0 of 4,096 equal scores
+    one_by_one = np.add.accumulate(ones)[-1]  # rounded after every addition
+    stalled.append([int(one_by_one), float((ones / one_by_one).astype(float).sum())])
+table(
+    stalled,
+    columns=["sum of the exponentials", "sum of the weights"],
+    index=[dtype.__name__ for dtype in types],
+    spec=[",", ".4f"],
+)
+# --8<-- [end:stall]
 
 # --8<-- [start:scale-after]
 tau = sqrt(3)

@@ -55,73 +55,18 @@ def project(x):
 
 # --8<-- [end:setup]
 
-# --8<-- [start:masks]
+# --8<-- [start:mask]
 four = causal_mask(4)
-first_three = np.tile([True, True, True, False], (4, 1))  # token 4 is padding
-shown = {
-    "causal": ("causal", four),
-    "padding": ("padding", first_three),
-    "both": ("both", four & first_three),
-}
-
-
-def mask_map(name):
-    """A mask: 1 where a pair may meet, hatched where it is forbidden."""
-    title, m = shown[name]
-    return heatmap(m.astype(int), name=title, spec="d", role="neutral", allowed=m)
-
-
-beside(*(mask_map(name) for name in shown))
-# --8<-- [end:masks]
-
-# --8<-- [start:control]
-PAD = "pad"
-nobody = np.zeros((1, 4))
-
-
-def setting(causal, padded, left):
-    """The mask, and what attention makes of three tokens and a place of padding."""
-    x = np.vstack([nobody, INPUTS] if left else [INPUTS, nobody])
-    real = np.roll([True, True, True, False], int(left))
-    m = np.ones((4, 4), dtype=bool)
-    m = m & causal_mask(4) if causal else m
-    m = m & real if padded else m
-    outputs, weights = attention(*project(x), m)
-    return m, weights, outputs
-
-
-def frame(causal, padded, left):
-    """What the toggles show."""
-    m, weights, outputs = setting(causal, padded, left)
-    names = [PAD, "x_1", "x_2", "x_3"] if left else ["x_1", "x_2", "x_3", PAD]
-    one, place = (1, 0) if left else (0, 3)  # x_1 and the padding
-    given = number(weights[one, place], ".2f") if m[one, place] else "0"
-    forbidden, without = int((~m).sum()), int((~m.any(axis=1)).sum())
-    label = f"Causal {off_on[causal]}, padding mask {off_on[padded]}, {placed_at[left]}"
-    caption = (
-        f"Forbidden: {forbidden} of {m.size} pairs. Weight from x_1 to padding: {given}. "
-        f"Queries without a key: {without}."
-    )
-    drawn = beside(
-        heatmap(weights, name="weights", rows=names, columns=names, allowed=m, scale=(0, 1)),
-        heatmap(outputs, name="outputs", role="output", columns=["1", "2", "3"]),
-    )
-    at = tuple(str(1 + choice) for choice in (causal, padded, left))
-    return Frame(at, label, (drawn,), caption)
-
-
-off_on, placed_at = ["off", "on"], ["right", "left"]
-stepper(
-    "masks",
-    [
-        ("Causal mask", off_on),
-        ("Padding mask", off_on),
-        ("Padding", placed_at),
-    ],
-    [frame(c, p, s) for c in (0, 1) for p in (0, 1) for s in (0, 1)],
-    answer="2 1 1",
+heatmap(
+    four.astype(int),
+    rows=numbered("query", 4),
+    columns=numbered("key", 4),
+    name="mask",
+    spec="d",
+    role="neutral",
+    allowed=four,
 )
-# --8<-- [end:control]
+# --8<-- [end:mask]
 
 # --8<-- [start:minus-infinity]
 scores = np.array([2.0, 4.0, 4.0])  # three whole numbers
@@ -400,6 +345,24 @@ table(
 )
 # --8<-- [end:is-causal]
 
+# --8<-- [start:masks]
+first_three = np.tile([True, True, True, False], (4, 1))  # token 4 is padding
+shown = {
+    "causal": ("causal", four),
+    "padding": ("padding", first_three),
+    "both": ("both", four & first_three),
+}
+
+
+def mask_map(name):
+    """A mask: 1 where a pair may meet, hatched where it is forbidden."""
+    title, m = shown[name]
+    return heatmap(m.astype(int), name=title, spec="d", role="neutral", allowed=m)
+
+
+beside(*(mask_map(name) for name in shown))
+# --8<-- [end:masks]
+
 # --8<-- [start:padding]
 batch, lengths = truncate_and_pad([INPUTS, INPUTS[:2]], 3)  # (2, 3, 4)
 padding = padding_mask(lengths, 3)  # (2, 1, 3)
@@ -410,6 +373,55 @@ beside(
     heatmap(padded_weights[1], name="with the mask", spec=".4f", **X_1_TO_3),
 )
 # --8<-- [end:padding]
+
+# --8<-- [start:control]
+PAD = "pad"
+nobody = np.zeros((1, 4))
+
+
+def setting(causal, padded, left):
+    """The mask, and what attention makes of three tokens and a place of padding."""
+    x = np.vstack([nobody, INPUTS] if left else [INPUTS, nobody])
+    real = np.roll([True, True, True, False], int(left))
+    m = np.ones((4, 4), dtype=bool)
+    m = m & causal_mask(4) if causal else m
+    m = m & real if padded else m
+    outputs, weights = attention(*project(x), m)
+    return m, weights, outputs
+
+
+def frame(causal, padded, left):
+    """What the toggles show."""
+    m, weights, outputs = setting(causal, padded, left)
+    names = [PAD, "x_1", "x_2", "x_3"] if left else ["x_1", "x_2", "x_3", PAD]
+    one, place = (1, 0) if left else (0, 3)  # x_1 and the padding
+    given = number(weights[one, place], ".2f") if m[one, place] else "0"
+    forbidden, without = int((~m).sum()), int((~m.any(axis=1)).sum())
+    label = f"Causal {off_on[causal]}, padding mask {off_on[padded]}, {placed_at[left]}"
+    caption = (
+        f"Forbidden: {forbidden} of {m.size} pairs. Weight from x_1 to padding: {given}. "
+        f"Queries without a key: {without}."
+    )
+    drawn = beside(
+        heatmap(weights, name="weights", rows=names, columns=names, allowed=m, scale=(0, 1)),
+        heatmap(outputs, name="outputs", role="output", columns=["1", "2", "3"]),
+    )
+    at = tuple(str(1 + choice) for choice in (causal, padded, left))
+    return Frame(at, label, (drawn,), caption)
+
+
+off_on, placed_at = ["off", "on"], ["right", "left"]
+stepper(
+    "masks",
+    [
+        ("Causal mask", off_on),
+        ("Padding mask", off_on),
+        ("Padding", placed_at),
+    ],
+    [frame(c, p, s) for c in (0, 1) for p in (0, 1) for s in (0, 1)],
+    answer="2 1 1",
+)
+# --8<-- [end:control]
 
 # --8<-- [start:truncate]
 sentences = [np.array([3, 1, 4, 1, 5]), np.array([2, 7]), np.array([1, 6, 1])]

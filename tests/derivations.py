@@ -688,7 +688,8 @@ NAMES: dict[str, dict[str, Draw]] = {
         "saw-run": on_the_circle,
     },
     "multi-head": {
-        "": heads, "two-relations": relations, "exact-difference": joined, "one-head": one_head,
+        "": heads, "two-relations": relations, "exact-difference": joined,
+        "one-head-proof": one_head,
         "too-small": low_rank, "trade-derived": low_rank,
     },
     "score-functions": {

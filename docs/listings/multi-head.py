@@ -262,6 +262,38 @@ for name in ("b_k", "b_q"):
 table(same, columns=["outputs the same without it?"], index=["b_k", "b_q"])
 # --8<-- [end:key-bias]
 
+# --8<-- [start:real]
+from attention_docs.heads import load_measurements, load_vectors
+
+read = [word.strip() for word in load_measurements()["words"][:12]]  # the last of them is it
+chosen = {"layer 13, head 8": (13, 8), "layer 16, head 0": (16, 0)}
+
+
+def look(layer, head):
+    """Where the last of these tokens looks, from the real queries and keys of a head."""
+    q, k = (one[:12] for one in load_vectors(layer, head, rotated=True))
+    return attention(q, k, k, causal_mask(12))[1][-1]
+
+
+at_it = np.column_stack([look(*head) for head in chosen.values()])  # (token, head)
+heatmap(at_it, rows=read, columns=list(chosen), scale=(0, 1), name="the weights of “it”")
+# --8<-- [end:real]
+
+# --8<-- [start:side-by-side]
+of_heads = load_measurements()
+kinds = ("previous token", "induction", "sink")
+picked = {"layer 16, head 0": (16, 0), "layer 18, head 6": (18, 6), "layer 3, head 1": (3, 1)}
+table(
+    [
+        *([of_heads[kind][layer][head] for kind in kinds] for layer, head in picked.values()),
+        [np.mean(of_heads[kind]) for kind in kinds],
+    ],
+    columns=["the token before", "the one after an earlier copy", "the first token"],
+    index=[*picked, "mean of all heads"],
+    spec=".2f",
+)
+# --8<-- [end:side-by-side]
+
 # --8<-- [start:configurations]
 # d, query heads, key and value heads, d_k = d_v; from the sources below
 models = {
@@ -808,38 +840,6 @@ with torch.no_grad():
 check("PyTorch's outputs differ by 10⁻¹² at most", np.abs(plain - wanted.numpy()).max() < 1e-12)
 table([wanted.numpy()[0, :, 0]], columns=numbered("token", 4), index=["PyTorch"], spec=".4f")
 # --8<-- [end:fifteen-lines-torch]
-
-# --8<-- [start:real]
-from attention_docs.heads import load_measurements, load_vectors
-
-read = [word.strip() for word in load_measurements()["words"][:12]]  # the last of them is it
-chosen = {"layer 13, head 8": (13, 8), "layer 16, head 0": (16, 0)}
-
-
-def look(layer, head):
-    """Where the last of these tokens looks, from the real queries and keys of a head."""
-    q, k = (one[:12] for one in load_vectors(layer, head, rotated=True))
-    return attention(q, k, k, causal_mask(12))[1][-1]
-
-
-at_it = np.column_stack([look(*head) for head in chosen.values()])  # (token, head)
-heatmap(at_it, rows=read, columns=list(chosen), scale=(0, 1), name="the weights of “it”")
-# --8<-- [end:real]
-
-# --8<-- [start:side-by-side]
-of_heads = load_measurements()
-kinds = ("previous token", "induction", "sink")
-picked = {"layer 16, head 0": (16, 0), "layer 18, head 6": (18, 6), "layer 3, head 1": (3, 1)}
-table(
-    [
-        *([of_heads[kind][layer][head] for kind in kinds] for layer, head in picked.values()),
-        [np.mean(of_heads[kind]) for kind in kinds],
-    ],
-    columns=["the token before", "the one after an earlier copy", "the first token"],
-    index=[*picked, "mean of all heads"],
-    spec=".2f",
-)
-# --8<-- [end:side-by-side]
 
 # --8<-- [start:exercise-join]
 rows = np.array([[3 / 4, 1 / 4], [1 / 2, 1 / 2]])  # of heads 1 and 2

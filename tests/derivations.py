@@ -388,6 +388,16 @@ def angles_of(rng: np.random.Generator) -> Names:
     }  # fmt: skip
 
 
+def turned_pair(rng: np.random.Generator) -> Names:
+    """RoPE on a single pair, whose frequency is 1."""
+    q, k = row(rng, 1, 2), row(rng, 1, 2)
+    return {
+        "\\alpha": rng.normal(), "R": make_rotation, "t": 5, "u": 3, "\\omega": np.ones((1, 1)),
+        "\\tilde q": lambda t: q @ make_rotation(t), "\\tilde k": lambda u: k @ make_rotation(u),
+        "q": q, "k": k,
+    }  # fmt: skip
+
+
 def orthogonal_steps(rng: np.random.Generator) -> Names:
     """Powers of one orthogonal matrix: the fold derives that there is nothing else."""
     step, _ = np.linalg.qr(row(rng, 5, 5))
@@ -683,7 +693,7 @@ NAMES: dict[str, dict[str, Draw]] = {
         "mistake-no-projections": alike,
     },
     "positions": {
-        "": sinusoidal, "order-proof": divided, "shift": angles_of,
+        "": sinusoidal, "order-proof": divided, "shift": angles_of, "rope": turned_pair,
         "rope-pair": angles_of, "forced": orthogonal_steps, "saw": on_the_circle,
         "saw-run": on_the_circle,
     },

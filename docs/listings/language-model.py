@@ -467,6 +467,17 @@ beside(
 )
 # --8<-- [end:answer]
 
+# --8<-- [start:writes]
+first_words = token_ids("bob sleeps . ann", random_model)
+uniforms = np.random.default_rng(SEED).random(14)  # the same draws at every step
+stages = (0, 20, 60, 300)
+table(
+    [[in_words(generate(first_words, watched[step], uniforms))] for step in stages],
+    columns=["story"],
+    index=[f"step {step}" for step in stages],
+)
+# --8<-- [end:writes]
+
 
 # --8<-- [start:starts]
 def above_source(model):
@@ -551,112 +562,6 @@ table(
     spec=".2f",
 )
 # --8<-- [end:mistake-shift]
-
-# --8<-- [start:writes]
-first_words = token_ids("bob sleeps . ann", random_model)
-uniforms = np.random.default_rng(SEED).random(14)  # the same draws at every step
-stages = (0, 20, 60, 300)
-table(
-    [[in_words(generate(first_words, watched[step], uniforms))] for step in stages],
-    columns=["story"],
-    index=[f"step {step}" for step in stages],
-)
-# --8<-- [end:writes]
-
-# --8<-- [start:write]
-begun = token_ids("ann sings . bob sleeps . ann", model)
-rng = np.random.default_rng(SEED)
-ways = {"greedy": {"top_k": 1}, "τ = 1": {}, "τ = 3": {"temperature": 3}}
-drawn = [generate(begun, model, rng.random(11), **way) for way in ways.values()]
-table([[in_words(one)] for one in drawn], columns=["story"], index=list(ways))
-# --8<-- [end:write]
-
-# --8<-- [start:cut]
-z = np.log([0.4, 0.3, 0.2, 0.1])
-ways = {"τ = 0.5": {"temperature": 0.5}, "k = 2": {"top_k": 2}, "c = 0.8": {"top_p": 0.8}}
-table(
-    [token_distribution(z, **options) for options in ways.values()],
-    columns=numbered("word", 4),
-    index=list(ways),
-    spec=".3f",
-)
-# --8<-- [end:cut]
-
-
-# --8<-- [start:settings]
-def allowed(ids):
-    """Which words may come after each word of a story but the last."""
-    words = np.zeros((*ids.shape, 18), dtype=bool)
-    words[:, 0::3, :8] = words[:, 2::3, 16:] = True
-    who = ids[:, 0::3]
-    alike = who[:, :, None] == who[:, None, :]
-    known = (alike & np.tri(8, k=-1, dtype=bool)).any(axis=-1)
-    own = np.eye(18, dtype=bool)[ids[:, 1::3]]
-    words[:, 1::3] = np.where(known[..., None], own, (np.arange(18) // 8) == 1)
-    return words[:, 1:]
-
-
-of_stories = language_model(held_out[:500, :-1], model)[0]
-may_come = allowed(held_out[:500])
-settings = {
-    "τ = 0.5": {"temperature": 0.5},
-    "τ = 1": {},
-    "τ = 2": {"temperature": 2},
-    "k = 4": {"top_k": 4},
-    "c = 0.8": {"top_p": 0.8},
-}
-shares = []
-for options in settings.values():
-    chances = token_distribution(of_stories, **options)
-    right = (chances * may_come).sum(axis=-1).mean()
-    ann = chances[:, 2::3, 0].mean()  # where a name comes
-    wanted = token_distribution(np.log(P_NAME), **options)[0]
-    shares.append([right, ann, wanted])
-table(
-    shares,
-    columns=["right words", "ann, model", "ann, formula"],
-    index=list(settings),
-    spec=".2f",
-)
-# --8<-- [end:settings]
-
-# --8<-- [start:mistake-sum]
-four = np.array([0.4, 0.3, 0.2, 0.1])
-cut = np.where(four >= 0.3, four, 0)  # top 2, not divided by their sum
-u = (np.arange(1000) + 0.5) / 1000
-drawn = np.minimum(np.searchsorted(np.cumsum(cut), u), 3)
-rows = np.tile(token_distribution(np.log(four), top_k=2), (1000, 1))
-try:
-    sample(cut, np.array(0.5))
-    refused = False
-except ValueError:
-    refused = True
-check("the package refuses to draw from what does not sum to 1", refused)
-table(
-    [np.bincount(ids, minlength=4) / 1000 for ids in (drawn, sample(rows, u))],
-    columns=numbered("word", 4),
-    index=["not divided (wrong)", "divided (right)"],
-    spec=".3f",
-)
-# --8<-- [end:mistake-sum]
-
-# --8<-- [start:cache]
-caches = [None, None]  # the keys and values of each block
-for t in range(len(ids)):
-    x = model.table[ids[t : t + 1]] + model.positions[t : t + 1]  # the new word
-    for b, block in enumerate(model.blocks):
-        x, caches[b] = cached_block(x, block, model.num_heads, caches[b])
-by_cache = layer_norm(x[-1], model.gamma) @ model.W_u
-gap = np.abs(by_cache - Z[-1]).max()
-check("both ways give the same logits to within 10⁻¹²", gap < 1e-12)
-n = len(ids)
-table(
-    [[n * (n + 1) // 2, p.max()], [n, softmax(by_cache).max()]],
-    columns=["vectors through each block", "largest probability"],
-    index=["the whole text for each word", "one word and a cache"],
-    spec=["d", ".3f"],
-)
-# --8<-- [end:cache]
 
 # --8<-- [start:watch]
 heads = ["1.1", "1.2", "2.1", "2.2"]
@@ -832,6 +737,103 @@ for m in (m._replace(positions=np.zeros_like(m.positions)) for m in (single, rea
     same.append([np.abs(ends[0] - ends[1]).max() < 1e-12])
 table(same, columns=["the same row?"], index=["one layer", "two layers"])
 # --8<-- [end:one-layer]
+
+# --8<-- [start:write]
+begun = token_ids("ann sings . bob sleeps . ann", model)
+rng = np.random.default_rng(SEED)
+ways = {"greedy": {"top_k": 1}, "τ = 1": {}, "τ = 3": {"temperature": 3}}
+drawn = [generate(begun, model, rng.random(11), **way) for way in ways.values()]
+table([[in_words(one)] for one in drawn], columns=["story"], index=list(ways))
+# --8<-- [end:write]
+
+# --8<-- [start:cut]
+z = np.log([0.4, 0.3, 0.2, 0.1])
+ways = {"τ = 0.5": {"temperature": 0.5}, "k = 2": {"top_k": 2}, "c = 0.8": {"top_p": 0.8}}
+table(
+    [token_distribution(z, **options) for options in ways.values()],
+    columns=numbered("word", 4),
+    index=list(ways),
+    spec=".3f",
+)
+# --8<-- [end:cut]
+
+
+# --8<-- [start:settings]
+def allowed(ids):
+    """Which words may come after each word of a story but the last."""
+    words = np.zeros((*ids.shape, 18), dtype=bool)
+    words[:, 0::3, :8] = words[:, 2::3, 16:] = True
+    who = ids[:, 0::3]
+    alike = who[:, :, None] == who[:, None, :]
+    known = (alike & np.tri(8, k=-1, dtype=bool)).any(axis=-1)
+    own = np.eye(18, dtype=bool)[ids[:, 1::3]]
+    words[:, 1::3] = np.where(known[..., None], own, (np.arange(18) // 8) == 1)
+    return words[:, 1:]
+
+
+of_stories = language_model(held_out[:500, :-1], model)[0]
+may_come = allowed(held_out[:500])
+settings = {
+    "τ = 0.5": {"temperature": 0.5},
+    "τ = 1": {},
+    "τ = 2": {"temperature": 2},
+    "k = 4": {"top_k": 4},
+    "c = 0.8": {"top_p": 0.8},
+}
+shares = []
+for options in settings.values():
+    chances = token_distribution(of_stories, **options)
+    right = (chances * may_come).sum(axis=-1).mean()
+    ann = chances[:, 2::3, 0].mean()  # where a name comes
+    wanted = token_distribution(np.log(P_NAME), **options)[0]
+    shares.append([right, ann, wanted])
+table(
+    shares,
+    columns=["right words", "ann, model", "ann, formula"],
+    index=list(settings),
+    spec=".2f",
+)
+# --8<-- [end:settings]
+
+# --8<-- [start:mistake-sum]
+four = np.array([0.4, 0.3, 0.2, 0.1])
+cut = np.where(four >= 0.3, four, 0)  # top 2, not divided by their sum
+u = (np.arange(1000) + 0.5) / 1000
+drawn = np.minimum(np.searchsorted(np.cumsum(cut), u), 3)
+rows = np.tile(token_distribution(np.log(four), top_k=2), (1000, 1))
+try:
+    sample(cut, np.array(0.5))
+    refused = False
+except ValueError:
+    refused = True
+check("the package refuses to draw from what does not sum to 1", refused)
+table(
+    [np.bincount(ids, minlength=4) / 1000 for ids in (drawn, sample(rows, u))],
+    columns=numbered("word", 4),
+    index=["not divided (wrong)", "divided (right)"],
+    spec=".3f",
+)
+# --8<-- [end:mistake-sum]
+
+# --8<-- [start:cache]
+ids = token_ids(asked, model)
+whole = language_model(ids, model)[0][-1]  # without a cache
+caches = [None, None]  # the keys and values of each block
+for t in range(len(ids)):
+    x = model.table[ids[t : t + 1]] + model.positions[t : t + 1]  # the new word
+    for b, block in enumerate(model.blocks):
+        x, caches[b] = cached_block(x, block, model.num_heads, caches[b])
+by_cache = layer_norm(x[-1], model.gamma) @ model.W_u
+gap = np.abs(by_cache - whole).max()
+check("both ways give the same logits to within 10⁻¹²", gap < 1e-12)
+n = len(ids)
+table(
+    [[n * (n + 1) // 2, softmax(whole).max()], [n, softmax(by_cache).max()]],
+    columns=["vectors through each block", "largest probability"],
+    index=["the whole text for each word", "one word and a cache"],
+    spec=["d", ".3f"],
+)
+# --8<-- [end:cache]
 
 # --8<-- [start:exercise-pencil]
 z = np.log([1.0, 3.0, 4.0])

@@ -694,10 +694,9 @@ def test_names(chapter: Page) -> None:
     names = [one["name"] for one in people]
     assert chapter.names("names") == names
     assert len({*names}) == 10
-    wanted = [
-        [one["weight"], one["place"], one["whole"], one["induction"], mean(one["draws"])]
-        for one in people
-    ]
+    wanted = [[one["weight"], one["whole"], one["induction"], mean(one["draws"])] for one in people]
+    assert chapter.names("names-written") == names
+    assert chapter.grid("names-written") == [[one["place"]] for one in people]
     np.testing.assert_allclose(chapter.grid("names"), wanted, rtol=0, atol=0.00501)
     assert_printed([row[0] for row in chapter.grid("names")], [one["weight"] for one in people], 3)
     near = [one["place"] <= 50 for one in people]
@@ -711,9 +710,9 @@ def test_names(chapter: Page) -> None:
         names[0],
         names[0].split()[0],
         *(f"{one:.3f}" for one in said),
+        *(f"{one:.2f}" for one in (*lost, mean(each), min(each))),
         str(sum(near)),
         str(10 - sum(near)),
-        *(f"{one:.2f}" for one in (*lost, mean(each), min(each))),
     ]
     assert sum(one < lost[1] for one in each) == 1  # "one of them"
 

@@ -86,24 +86,24 @@ by_random = np.array([one["draws"] for one in people])  # (name, draw)
 with_all, without_three = (
     np.array([one[name] for one in people]) for name in ("whole", "induction")
 )
-places = np.array([one["place"] for one in people])
 looks = [one["weight"] for one in people]
 table(
-    [
-        [one["weight"], one["place"], one["whole"], one["induction"], np.mean(one["draws"])]
-        for one in people
-    ],
-    columns=[
-        "weight in 18.6",
-        "place in what 18.6 writes",
-        "probability",
-        "without the three",
-        "without three others",
-    ],
+    [[one["weight"], one["whole"], one["induction"], np.mean(one["draws"])] for one in people],
+    columns=["weight in 18.6", "probability", "without the three", "without three others"],
     index=[one["name"] for one in people],
-    spec=[".3f", ",", ".2f", ".2f", ".2f"],
+    spec=[".3f", ".2f", ".2f", ".2f"],
 )
 # --8<-- [end:names]
+
+# --8<-- [start:names-written]
+places = np.array([one["place"] for one in people])
+table(
+    places[:, None],
+    columns=["place in what 18.6 writes"],
+    index=[one["name"] for one in people],
+    spec=",",
+)
+# --8<-- [end:names-written]
 
 # --8<-- [start:previous]
 from attention_docs.figures import ribbons

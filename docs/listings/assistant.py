@@ -225,6 +225,43 @@ table(
 )
 # --8<-- [end:answers]
 
+# --8<-- [start:invents]
+real, made_up = ([*measured.capitals[kind].values()] for kind in ("real", "made up"))
+known = [one["name"].startswith(one["likeliest"][0][0].strip()) for one in real]
+rows = []
+for asked in (real, made_up):
+    first = [one["likeliest"][0][1] for one in asked]
+    hesitates = [one["perplexity"] for one in asked]
+    rows.append([[f(column) for f in (min, np.median, max)] for column in (first, hesitates)])
+check("after each made-up country it hesitates more", rows[0][1][2] < rows[1][1][0])
+spoken = measured.greedy["Zubrowka"]["tokens"]
+gap = [token for token, _ in spoken].index(" is") + 1  # the name of the capital is due
+least_around = min(p for _, p in spoken[1:gap])
+put_off = sum(one["likeliest"][0][0].strip() in ("a", "the") for one in made_up)
+table(
+    rows,
+    columns=[
+        "probability of the likeliest: least, median, greatest",
+        "perplexity: least, median, greatest",
+    ],
+    index=["real country", "made-up country"],
+    spec=[".2f", ".0f"],
+)
+# --8<-- [end:invents]
+
+# --8<-- [start:countries]
+asked_for = {**measured.capitals["real"], **measured.capitals["made up"]}
+table(
+    [
+        [one["likeliest"][0][0].strip(), one["likeliest"][0][1], one["perplexity"]]
+        for one in asked_for.values()
+    ],
+    columns=["likeliest token", "probability", "perplexity there"],
+    index=list(asked_for),
+    spec=["", ".2f", ".1f"],
+)
+# --8<-- [end:countries]
+
 # --8<-- [start:bradley-terry]
 leads = np.array([0.0, log(3), 2.0, 5.0])
 preferred = preference_probability(leads, np.zeros(4))
@@ -453,43 +490,6 @@ table(
     spec=[",d", ",d", ".0f"],
 )
 # --8<-- [end:rank]
-
-# --8<-- [start:invents]
-real, made_up = ([*measured.capitals[kind].values()] for kind in ("real", "made up"))
-known = [one["name"].startswith(one["likeliest"][0][0].strip()) for one in real]
-rows = []
-for asked in (real, made_up):
-    first = [one["likeliest"][0][1] for one in asked]
-    hesitates = [one["perplexity"] for one in asked]
-    rows.append([[f(column) for f in (min, np.median, max)] for column in (first, hesitates)])
-check("after each made-up country it hesitates more", rows[0][1][2] < rows[1][1][0])
-spoken = measured.greedy["Zubrowka"]["tokens"]
-gap = [token for token, _ in spoken].index(" is") + 1  # the name of the capital is due
-least_around = min(p for _, p in spoken[1:gap])
-put_off = sum(one["likeliest"][0][0].strip() in ("a", "the") for one in made_up)
-table(
-    rows,
-    columns=[
-        "probability of the likeliest: least, median, greatest",
-        "perplexity: least, median, greatest",
-    ],
-    index=["real country", "made-up country"],
-    spec=[".2f", ".0f"],
-)
-# --8<-- [end:invents]
-
-# --8<-- [start:countries]
-asked_for = {**measured.capitals["real"], **measured.capitals["made up"]}
-table(
-    [
-        [one["likeliest"][0][0].strip(), one["likeliest"][0][1], one["perplexity"]]
-        for one in asked_for.values()
-    ],
-    columns=["likeliest token", "probability", "perplexity there"],
-    index=list(asked_for),
-    spec=["", ".2f", ".1f"],
-)
-# --8<-- [end:countries]
 
 # --8<-- [start:exercise-pencil]
 powers = np.exp(ln_rewards)

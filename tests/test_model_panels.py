@@ -130,7 +130,7 @@ def check_neuron(one: Any, shown: Any, given: dict[str, Any]) -> None:
     for kept, place in zip(one["strongest"], shown.locator(".next-looks").all(), strict=True):
         chips = place.locator(".next-look")
         assert chips.count() == len(kept["tokens"])
-        peak = f"{kept['activity'][kept['at']]:.2f}".replace("-", "−")
+        peak = f"{abs(kept['activity'][kept['at']]):.2f}"  # above 0, whatever its sign in the file
         assert chips.nth(kept["at"]).locator("small").text_content() == peak
         assert place.locator("small").count() == 1
         whole, cut, *_ = (f"{100 * share:.2f}%" for share in kept["next"])
@@ -361,7 +361,7 @@ def check_transformer_block(tab: Any) -> None:
 
 def check_activity(tab: Any) -> list[float]:
     """The numbers by the package; the colours in percent of the largest in the dictionary."""
-    activity = np.array(ask("neuron", layer=19, neuron=209)["activity"])
+    activity = -np.array(ask("neuron", layer=19, neuron=209)["activity"])  # signs of the table
     chips = tab.locator(".next-own .next-looks .next-look")
     shown = chips.locator("small").all_text_contents()
     found = [float(one.replace("−", "-")) for one in shown]

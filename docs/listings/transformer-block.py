@@ -555,110 +555,6 @@ table(
 )
 # --8<-- [end:bias-gradient]
 
-# --8<-- [start:agreement]
-from attention_docs.masking import causal_mask
-from attention_docs.nn import TransformerEncoderLayer
-
-torch.manual_seed(SEED)
-torch.set_num_threads(1)  # small matrices: more threads only wait
-batch, n, d_model, h, d_ff = 2, 5, 12, 3, 20
-
-
-def their_gradients(layer):
-    """Of all parameters of torch's layer, in an order of our own."""
-    attend = layer.self_attn
-    found = [*attend.in_proj_weight.grad.chunk(3), attend.out_proj.weight.grad]
-    if attend.in_proj_bias is not None:
-        found += [*attend.in_proj_bias.grad.chunk(3), attend.out_proj.bias.grad]
-    others = (layer.linear1, layer.linear2, layer.norm1, layer.norm2)
-    return found + [p.grad for one in others for p in one.parameters()]
-
-
-def our_gradients(layer):
-    """Of the package's module, in the same order."""
-    attend = layer.attention
-    maps = (attend.query, attend.key, attend.value, attend.output)
-    found = [one.weight.grad for one in maps]
-    found += [one.bias.grad for one in maps if one.bias is not None]
-    others = (layer.linear_1, layer.linear_2, layer.norm_1, layer.norm_2)
-    return found + [p.grad for one in others for p in one.parameters()]
-
-
-def far(ours, theirs):
-    """The largest absolute difference of two lists of tensors."""
-    pairs = zip(ours, theirs, strict=True)
-    return max(float((a - b).detach().abs().max()) for a, b in pairs)
-
-
-def compare(mask=None, dtype=torch.float64, bias=True, activation="relu", **options):
-    """Largest errors of the module against torch's: outputs, gradients."""
-    norm_first = options.pop("norm_first")
-    theirs = nn.TransformerEncoderLayer(
-        *(d_model, h, d_ff, 0.0, activation),
-        **{"batch_first": True, "norm_first": norm_first, "bias": bias, "dtype": dtype},
-    )
-    for p in theirs.parameters():
-        if p.ndim == 1:  # scales start at 1, biases at 0: mistakes would hide
-            nn.init.normal_(p)
-    ours = TransformerEncoderLayer.from_torch(theirs)
-    inputs = torch.randn(2, batch, n, d_model, dtype=dtype)
-    x_ours, x_theirs = (inputs[0].clone().requires_grad_() for _ in (0, 1))
-    y_ours, y_theirs = ours(x_ours, mask), theirs(x_theirs, **options)
-    for y in (y_ours, y_theirs):
-        (y * inputs[1]).sum().backward()
-    by_ours = [x_ours.grad, *our_gradients(ours)]
-    by_theirs = [x_theirs.grad, *their_gradients(theirs)]
-    return far([y_ours], [y_theirs]), far(by_ours, by_theirs)
-
-
-causal = causal_mask(n, like=torch.empty(0))  # True takes part; torch: True is masked
-padding = padding_mask(torch.tensor([[5], [3]]), n)  # (batch, 1, 1, n)
-score_mask = torch.randn(n, n, dtype=torch.float64)
-cases = {
-    "mask=None": {},
-    "bias=False": {"bias": False},
-    "gelu": {"activation": "gelu"},
-    "causal": {"mask": causal, "src_mask": ~causal},
-    "float": {"mask": score_mask, "src_mask": score_mask},
-    "padding": {"mask": padding, "src_key_padding_mask": ~padding[:, 0, 0]},
-    "causal, padding": {
-        **{"mask": causal & padding, "src_mask": ~causal},
-        "src_key_padding_mask": ~padding[:, 0, 0],
-    },
-    "float32": {"dtype": torch.float32},
-}
-print(f"torch {torch.__version__.split('+')[0]}")
-agreement, rows = [], []
-for norm_first in (False, True):
-    for name, case in cases.items():
-        bound = 1e-3 if "dtype" in case else 1e-11
-        below = [e < bound for e in compare(norm_first=norm_first, **case)]
-        agreement += below
-        order = "pre-norm" if norm_first else "post-norm"
-        rows.append([order, name, bound, *below])
-
-# A stack of three pre-norm blocks with a LayerNorm at its end.
-one_layer = nn.TransformerEncoderLayer(
-    *(d_model, h, d_ff, 0.0), batch_first=True, norm_first=True, dtype=torch.float64
-)
-last_norm = nn.LayerNorm(d_model, dtype=torch.float64)
-their_stack = nn.TransformerEncoder(one_layer, 3, last_norm, enable_nested_tensor=False)
-for p in their_stack.parameters():  # all layers start as copies of one
-    nn.init.normal_(p, std=0.5)
-stream = start = torch.randn(batch, n, d_model, dtype=torch.float64)
-for layer in their_stack.layers:
-    stream = TransformerEncoderLayer.from_torch(layer)(stream, causal)
-ours = layer_norm(stream, last_norm.weight, last_norm.bias)
-below = far([ours], [their_stack(start, mask=~causal)]) < 1e-11
-rows.append(["pre-norm", "3 blocks, causal", 1e-11, below, None])
-check("all comparisons hold", all(agreement) and below)
-table(
-    rows,
-    columns=["order", "case", "bound", "outputs", "gradients"],
-    spec=".0e",
-)
-# --8<-- [end:agreement]
-
 
 # --8<-- [start:control] slow
 def sublayer(x, F, norm_first):
@@ -920,6 +816,110 @@ for N in depths:
     rows.append([N, *(f"{r2.mean():.2f} ± {number(half(r2), '.2f')}" for r2 in both)])
 table(rows, columns=["N", "without the factor", "with the factor"], name="r² after N blocks")
 # --8<-- [end:residual-scale]
+
+# --8<-- [start:agreement]
+from attention_docs.masking import causal_mask
+from attention_docs.nn import TransformerEncoderLayer
+
+torch.manual_seed(SEED)
+torch.set_num_threads(1)  # small matrices: more threads only wait
+batch, n, d_model, h, d_ff = 2, 5, 12, 3, 20
+
+
+def their_gradients(layer):
+    """Of all parameters of torch's layer, in an order of our own."""
+    attend = layer.self_attn
+    found = [*attend.in_proj_weight.grad.chunk(3), attend.out_proj.weight.grad]
+    if attend.in_proj_bias is not None:
+        found += [*attend.in_proj_bias.grad.chunk(3), attend.out_proj.bias.grad]
+    others = (layer.linear1, layer.linear2, layer.norm1, layer.norm2)
+    return found + [p.grad for one in others for p in one.parameters()]
+
+
+def our_gradients(layer):
+    """Of the package's module, in the same order."""
+    attend = layer.attention
+    maps = (attend.query, attend.key, attend.value, attend.output)
+    found = [one.weight.grad for one in maps]
+    found += [one.bias.grad for one in maps if one.bias is not None]
+    others = (layer.linear_1, layer.linear_2, layer.norm_1, layer.norm_2)
+    return found + [p.grad for one in others for p in one.parameters()]
+
+
+def far(ours, theirs):
+    """The largest absolute difference of two lists of tensors."""
+    pairs = zip(ours, theirs, strict=True)
+    return max(float((a - b).detach().abs().max()) for a, b in pairs)
+
+
+def compare(mask=None, dtype=torch.float64, bias=True, activation="relu", **options):
+    """Largest errors of the module against torch's: outputs, gradients."""
+    norm_first = options.pop("norm_first")
+    theirs = nn.TransformerEncoderLayer(
+        *(d_model, h, d_ff, 0.0, activation),
+        **{"batch_first": True, "norm_first": norm_first, "bias": bias, "dtype": dtype},
+    )
+    for p in theirs.parameters():
+        if p.ndim == 1:  # scales start at 1, biases at 0: mistakes would hide
+            nn.init.normal_(p)
+    ours = TransformerEncoderLayer.from_torch(theirs)
+    inputs = torch.randn(2, batch, n, d_model, dtype=dtype)
+    x_ours, x_theirs = (inputs[0].clone().requires_grad_() for _ in (0, 1))
+    y_ours, y_theirs = ours(x_ours, mask), theirs(x_theirs, **options)
+    for y in (y_ours, y_theirs):
+        (y * inputs[1]).sum().backward()
+    by_ours = [x_ours.grad, *our_gradients(ours)]
+    by_theirs = [x_theirs.grad, *their_gradients(theirs)]
+    return far([y_ours], [y_theirs]), far(by_ours, by_theirs)
+
+
+causal = causal_mask(n, like=torch.empty(0))  # True takes part; torch: True is masked
+padding = padding_mask(torch.tensor([[5], [3]]), n)  # (batch, 1, 1, n)
+score_mask = torch.randn(n, n, dtype=torch.float64)
+cases = {
+    "mask=None": {},
+    "bias=False": {"bias": False},
+    "gelu": {"activation": "gelu"},
+    "causal": {"mask": causal, "src_mask": ~causal},
+    "float": {"mask": score_mask, "src_mask": score_mask},
+    "padding": {"mask": padding, "src_key_padding_mask": ~padding[:, 0, 0]},
+    "causal, padding": {
+        **{"mask": causal & padding, "src_mask": ~causal},
+        "src_key_padding_mask": ~padding[:, 0, 0],
+    },
+    "float32": {"dtype": torch.float32},
+}
+print(f"torch {torch.__version__.split('+')[0]}")
+agreement, rows = [], []
+for norm_first in (False, True):
+    for name, case in cases.items():
+        bound = 1e-3 if "dtype" in case else 1e-11
+        below = [e < bound for e in compare(norm_first=norm_first, **case)]
+        agreement += below
+        order = "pre-norm" if norm_first else "post-norm"
+        rows.append([order, name, bound, *below])
+
+# A stack of three pre-norm blocks with a LayerNorm at its end.
+one_layer = nn.TransformerEncoderLayer(
+    *(d_model, h, d_ff, 0.0), batch_first=True, norm_first=True, dtype=torch.float64
+)
+last_norm = nn.LayerNorm(d_model, dtype=torch.float64)
+their_stack = nn.TransformerEncoder(one_layer, 3, last_norm, enable_nested_tensor=False)
+for p in their_stack.parameters():  # all layers start as copies of one
+    nn.init.normal_(p, std=0.5)
+stream = start = torch.randn(batch, n, d_model, dtype=torch.float64)
+for layer in their_stack.layers:
+    stream = TransformerEncoderLayer.from_torch(layer)(stream, causal)
+ours = layer_norm(stream, last_norm.weight, last_norm.bias)
+below = far([ours], [their_stack(start, mask=~causal)]) < 1e-11
+rows.append(["pre-norm", "3 blocks, causal", 1e-11, below, None])
+check("all comparisons hold", all(agreement) and below)
+table(
+    rows,
+    columns=["order", "case", "bound", "outputs", "gradients"],
+    spec=".0e",
+)
+# --8<-- [end:agreement]
 
 # --8<-- [start:parts]
 d = 512

@@ -506,10 +506,13 @@ const VIEWS = {
       const changes = [neuron, other].map((one) => ({ neurons: [[layer, one]] }));
       const found = await panel.compare(changes);
       const said = found && (await panel.ask({ do: "neuron", layer, neuron }));
+      if (!said) return said;
       const most = panel.neurons?.findMost(layer, neuron);
-      return (
-        said && { ...said, most, found, names: [neuron, other].map((one) => `${layer}.${one}`) }
-      );
+      const sign = panel.neurons?.findSign(layer, neuron) ?? 1;
+      const activity = said.activity.map((one) => sign * one);
+      const raised = sign < 0 ? said.raised.toReversed() : said.raised;
+      const names = [neuron, other].map((one) => `${layer}.${one}`);
+      return { activity, raised, most, found, names };
     },
     draw(panel, { activity, raised, most, found, names }) {
       const full = most ?? Math.max(...activity.map(Math.abs));

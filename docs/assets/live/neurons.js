@@ -63,6 +63,11 @@ class Neurons {
     return all.sort((a, b) => a - b)[all.length >> 1];
   }
 
+  /* -1 where activity and row are shown with their signs turned round, so that the peaks are above 0. */
+  findSign(layer, neuron) {
+    return this.neurons[`${layer}.${neuron}`]?.sign ?? 1;
+  }
+
   /* Another one, if it was measured. */
   show(layer, neuron) {
     const name = `${layer}.${neuron}`;
@@ -86,14 +91,15 @@ class Neurons {
     this.shown.replaceChildren(
       element("p", {}, fillTemplate(sign > 0 ? words.positive : words.negative, list)),
       element("p", {}, fillTemplate(words.strongest, { ...size, active })),
-      ...strongest.flatMap((one) => this.makeText(one, most)),
+      ...strongest.flatMap((one) => this.makeText(one, most, sign)),
       element("p", {}, fillTemplate(words.others, (100 * Math.max(...moved)).toFixed(2))),
       element("p", { class: "next-note" }, words.source),
     );
   }
 
   /* A text in the colours of the neuron's activity, its peak as a number, and what comes next there. */
-  makeText({ tokens, activity, at, next: [whole, cut] }, most) {
+  makeText({ tokens, activity: given, at, next: [whole, cut] }, most, sign) {
+    const activity = given.map((one) => sign * one);
     const chips = tokens.map((token, n) => {
       const chip = element("span", { class: "next-look", translate: "no" }, showToken(token));
       chip.style.setProperty("--weight", `${(100 * Math.abs(activity[n])) / most}%`);

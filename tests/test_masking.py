@@ -201,8 +201,9 @@ def test_minus_infinity(chapter: Page) -> None:
 
 
 def test_masks(chapter: Page) -> None:
-    """The figure shows the three masks, forbidden pairs hatched."""
-    found = [chapter.matrix("setup", name) for name in ("causal", "padding", "both")]
+    """The figures show one mask and then three, forbidden pairs hatched."""
+    assert np.array_equal(np.nan_to_num(chapter.matrix("setup", "mask")), np.tri(4))
+    found = [chapter.matrix("masks", name) for name in ("causal", "padding", "both")]
     tri, pad = np.tri(4), np.array([[1, 1, 1, 0]] * 4)
     assert np.array_equal(np.nan_to_num(found), [tri, pad, tri * pad])
 
@@ -650,15 +651,11 @@ def test_at_inference(chapter: Page) -> None:
 
 @each_language
 def test_the_mask_in_code_gives_the_weights_of_the_causal_mask(lang: str) -> None:
-    """Both ways that the text quotes, run from the text."""
+    """What the text quotes, run from the text."""
     text = (ROOT / "docs" / lang / "masking.md").read_text("utf-8")
-    mask, filled, added = (
-        re.search(f"`({start}[^`]*)`", text)[1]
-        for start in (r"torch\.ones", r"scores\.masked", r"torch\.full")
-    )
-    n, scores = 5, torch.randn(5, 5, dtype=torch.float64)
-    names = {"torch": torch, "n": n, "scores": scores}
-    names["mask"] = eval(mask, names)
-    wanted = softmax(apply_mask(scores.numpy(), causal_mask(n)))
-    for masked in (eval(filled, names), scores + eval(added, names)):
-        np.testing.assert_allclose(masked.softmax(-1).numpy(), wanted, atol=1e-15)
+    filled = re.search(r"`(scores\.masked[^`]*)`", text)[1]
+    scores = torch.randn(5, 5, dtype=torch.float64)
+    mask = torch.ones(5, 5, dtype=torch.bool).tril()
+    masked = eval(filled, {"torch": torch, "scores": scores, "mask": mask})
+    wanted = softmax(apply_mask(scores.numpy(), causal_mask(5)))
+    np.testing.assert_allclose(masked.softmax(-1).numpy(), wanted, atol=1e-15)

@@ -220,8 +220,9 @@ table(own_scores, columns=every, index=every, spec=".0f")
 # --8<-- [start:exercise-bug]
 swapped = values @ weights
 check("the shapes agree", swapped.shape == outputs.shape)
+low, high = values.min(axis=0), values.max(axis=0)  # (d_v,)
 table(
-    [[row, bool((row <= values.max(axis=0)).all())] for row in swapped],
+    [[row, bool(((low <= row) & (row <= high)).all())] for row in swapped],
     columns=["wrong output", "among the values?"],
     index=numbered("output", n),
     spec=".4f",

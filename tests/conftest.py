@@ -28,10 +28,12 @@ from xdist import get_xdist_worker_id
 
 from attention_docs.site.build import Build
 from attention_docs.site.publish import models, runtime
+from attention_docs.site.publish.questions import Question, list_questions
 from attention_docs.site.read.modules import list_slugs
 from attention_docs.site.read.settings import read_settings
 from attention_docs.site.record import Recorder, format_document
 from attention_docs.site.run.imports import Modules
+from attention_docs.site.store import Store
 from tests import engines
 from tests.page import PLACES, READ, Page, Read, find_unread, name_test_file
 
@@ -295,6 +297,16 @@ def read_project() -> Build:
     build = Build(ROOT, print, makers=[Modules(ROOT).hash_of_all])
     build.read()
     return build
+
+
+@cache
+def make_questions(lang: str, slug: str) -> dict[str, Question]:
+    """The questions of a chapter as the banks have them; what it needs runs if it has not."""
+    build = read_project()
+    page = build.pages[lang][slug]
+    store = Store(ROOT / ".cache" / "pages", print)
+    about = (build.assemble(page), build.published[page.path], build.catalogue, store)
+    return {one.name: one for one in list_questions(*about)}
 
 
 QUIET = {"NO_MKDOCS_2_WARNING": "1", "PYTHONDONTWRITEBYTECODE": "1"}

@@ -10,34 +10,27 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable
-from functools import cache
 from math import log, prod
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from attention_docs.site.build import Build
-from attention_docs.site.publish.questions import Question, list_questions
+from attention_docs.site.publish.questions import Question
 from attention_docs.site.publish.variants import vary
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.render.judged import list_asks
 from attention_docs.site.store import Store
-from tests.conftest import LANGUAGES, ROOT
+from tests.conftest import LANGUAGES, ROOT, make_questions
 from tests.conftest import read_project as read_build
 
 ENTRIES = tomllib.loads((ROOT / "docs" / "variants.toml").read_text("utf-8"))["entry"]
 CHAPTERS = sorted({one["exercise"].partition("#")[0] for one in ENTRIES})
 
 
-@cache
 def list_variants(lang: str, slug: str) -> dict[str, Question]:
-    build: Build = read_build()
-    page = build.pages[lang][slug]
-    store = Store(ROOT / ".cache" / "pages", print)
-    published = build.published[page.path]
-    found = list_questions(build.assemble(page), published, build.catalogue, store)
-    return {one.name: one for one in found if one.kind == "variant"}
+    found = make_questions(lang, slug)
+    return {name: one for name, one in found.items() if one.kind == "variant"}
 
 
 def read_numbers(question: Question) -> list[float]:

@@ -21,7 +21,7 @@ from attention_docs.locales import Locale
 from attention_docs.site.publish.catalogue import PublishedPage
 from attention_docs.site.publish.questions import Question, to_html
 from attention_docs.site.publish.staging import write_text
-from attention_docs.site.publish.tolerance import find_slack
+from attention_docs.site.publish.tolerance import DIGITS, find_slack
 from attention_docs.site.render.judged import Number
 
 NEVER = re.compile(r"[^\t\n\r\x20-\U0010ffff]")  # what no XML holds
@@ -113,11 +113,10 @@ def _write_choice(question: Question) -> Iterator[str]:
 
 
 def _write_number(wanted: Number, traps: Sequence[Number]) -> Iterator[str]:
-    slack = find_slack(wanted, [one.exact for one in traps])
-    yield _answer("100", repr(wanted.exact), "", "moodle_auto_format", slack)
-    for one in traps:
-        width = find_slack(one, [wanted.exact])
-        yield _answer("0", repr(one.exact), explain(one.why), "moodle_auto_format", width)
+    yield _answer("100", repr(wanted.exact), "", "moodle_auto_format", find_slack(wanted))
+    for one in traps:  # Moodle takes the first answer that is near enough
+        said = explain(one.why)
+        yield _answer("0", repr(one.exact), said, "moodle_auto_format", find_slack(one))
     yield "<unitgradingtype>0</unitgradingtype>"
     yield "<unitpenalty>0.1</unitpenalty>"
     yield "<showunits>3</showunits>"
@@ -139,15 +138,17 @@ def _write_gaps(wanted: Number) -> str:
 
 
 def give_digits(wanted: Number, words: Any) -> str:
-    """How many digits are wanted, where a number is not whole."""
+    """How many digits are wanted: of a long whole number all of them."""
     entries = wanted.exact if isinstance(wanted.exact, list) else [wanted.exact]
     flat = [one for row in entries for one in (row if isinstance(row, list) else [row])]
     is_whole = all(float(one).is_integer() for one in flat)
-    return "" if is_whole else f"<p><small>{words['digits']}</small></p>"
+    if is_whole and max(map(abs, flat)) < 10**DIGITS:
+        return ""
+    return f"<p><small>{words['whole' if is_whole else 'digits']}</small></p>"
 
 
 def list_mistakes(traps: Sequence[Number], words: Any) -> str:
-    """Lists that are often given, each with its sentence."""
+    """Wrong numbers that a page recognises, each with its sentence."""
     items = "".join(f"<li>{html.escape(one.printed)}: {explain(one.why)}</li>" for one in traps)
     return f"<p>{words['mistakes']}</p><ul>{items}</ul>" if items else ""
 

@@ -5,7 +5,8 @@ them are worth a point together, as any other question is. A choice has one righ
 lines of a proof those that do not belong are marked, a card is answered in words. What is written
 is what Canvas understands: it takes any bounds for those of a right answer, and therefore the wrong
 numbers that a page recognises stand in the feedback with their sentences. A question with other
-numbers stands with its like in a section that gives one of them.
+numbers stands with its like in a section that gives one of them; a list with other numbers is left
+out, since its entries cannot be drawn together.
 """
 
 from __future__ import annotations
@@ -52,11 +53,13 @@ KINDS = {
 
 def write_assessment(questions: Sequence[Question], slug: str, title: str, words: Any) -> str:
     """The questions of a chapter as a file of a package."""
-    groups: dict[str, list[str]] = {}  # by pool; parts of a list cannot be drawn one by one
+    groups: dict[str, list[str]] = {}  # by pool
     for question in questions:
         parts = [*_split(question, words)]
+        if question.pool and len(parts) > 1:
+            continue
         items = [_write_item(*part, 1 / len(parts), words) for part in parts]
-        groups.setdefault(question.pool if len(parts) == 1 else "", []).extend(items)
+        groups.setdefault(question.pool, []).extend(items)
     single = groups.pop("", [])
     pools = (
         f'<section ident="pool-{number}" title={_quote(pool)}>\n{ONE_OF_THEM}{"".join(items)}'
@@ -127,15 +130,17 @@ def _write_item(question: Question, largest: float, points: float, words: Any) -
         text += f"<p>{words['strangers']}</p>" if ask.is_proof else ""
     else:
         kind, fields = "number", [_write_field("Decimal")]
-        rules = [_write_number(ask.wanted, ask.traps, largest)]
+        rules = [_write_number(ask.wanted, largest)]
         text += give_digits(ask.wanted, words)
         feedback[GENERAL] += list_mistakes(question.told, words)
     feedback = {name: one for name, one in feedback.items() if one}
     said = "".join(_write_feedback(name, one) for name, one in feedback.items())
     always = _write_rule("<other/>", feedback=GENERAL, goes_on=True)
     rules = [always, *rules] if GENERAL in feedback else rules
+    is_measured = words["measured"] in question.tags
+    title = words["measured_title"].format(question.title) if is_measured else question.title
     return (
-        f"<item ident={quoteattr(question.name)} title={_quote(question.title)}>\n"
+        f"<item ident={quoteattr(question.name)} title={_quote(title)}>\n"
         f"{_describe(kind, points)}<presentation>{_material(text + question.source)}\n"
         f"{''.join(fields)}</presentation>\n<resprocessing>{SCORE}\n{''.join(rules)}"
         f"</resprocessing>\n{said}</item>\n"
@@ -186,9 +191,9 @@ def _write_choice(question: Question, feedback: dict[str, str]) -> tuple[list[st
     ]
 
 
-def _write_number(wanted: Number, traps: Sequence[Number], largest: float) -> str:
+def _write_number(wanted: Number, largest: float) -> str:
     """The rule of a right number."""
-    slack = find_slack(wanted, [one.exact for one in traps], largest)
+    slack = find_slack(wanted, largest)
     low, high = wanted.exact - slack, wanted.exact + slack
     bounds = f"<vargte {RESPONSE}>{low!r}</vargte><varlte {RESPONSE}>{high!r}</varlte>"
     return _write_rule(f"<and>{bounds}</and>", 100)

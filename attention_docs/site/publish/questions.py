@@ -24,6 +24,7 @@ from attention_docs.site.publish.markdown import (
     render_result,
     split_parts,
 )
+from attention_docs.site.publish.tolerance import list_distinct
 from attention_docs.site.publish.variants import vary
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.pieces import Box, End
@@ -141,17 +142,18 @@ class _Writer:
         title = f"{number} {_make_plain(to_html(box.title))}"
         worked = "".join(self.render(one) for one in parts["answer"])
         note, tags = self.describe_measured(box)
+        ask = replace(ask, traps=list_distinct(ask))
         return Question(
             f"{self.slug}-{ask.name}",
             "exercise",
             banks["part"].format(title=title, part=ask.name.rsplit("-", 1)[1]),
             said + note,
             ask,
-            worked if ask is of_box[-1] else f"<p>{banks['later']}</p>",
+            worked if ask.name == of_box[-1].name else f"<p>{banks['later']}</p>",
             self.tell_source(box.id, words["exercise"].format(number)),
             [self.render(one) for one in parts["hint"]],
             (self.slug, words[kind], words["stars"].format(stars), *tags),
-            [one.wanted.exact for one in of_box if one.wanted and one is not ask],
+            [one.wanted.exact for one in of_box if one.wanted and one.name != ask.name],
         )
 
     def describe_measured(self, box: Box) -> tuple[str, Sequence[str]]:

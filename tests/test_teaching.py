@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,14 @@ import yaml
 
 from attention_docs.locales import read_locale
 from attention_docs.running.result import Result
+from attention_docs.site.publish.notebook import make_notebook
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.pieces import Request
 from attention_docs.site.read.reader import read_page
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.requests import expand_request
-from tests.conftest import BUILT, LANGUAGES, ROOT, parse_html
+from attention_docs.site.render.teaching import render_teaching
+from tests.conftest import BUILT, LANGUAGES, ROOT, parse_html, read_project
 
 ENTRIES = tomllib.loads((ROOT / "docs/teaching.toml").read_text("utf-8"))["entry"]
 PLANS = ("lecture", "week", "seminar")
@@ -57,10 +61,12 @@ def test_plans_show_all_of_their_steps(lang: str, site: Path) -> None:
             ends = [one.partition("#")[2] for one in links if "?" not in one]
             assert ends == [place.partition("#")[2] for place in step["show"]]
             assert [one for one in links if "?" in one] == [*list_uses(step["show"])]
+            (start,) = row[0].xpath(".//a[contains(@href, '?slides=')]/@href")
+            assert f"slides={ends[0]}&plan=" in start
             assert len(do.text_content()) > 5
             assert len(listen.findall("a")) == len(step["listen"]) >= 1
-    minutes = [int(row[0].text_content()) for row in list_rows(article, "lecture")]
-    assert sum(minutes) == 90
+    rows = list_rows(article, "lecture")
+    assert sum(int(re.match(r"\d+", row[0].text_content())[0]) for row in rows) == 90
 
 
 def list_uses(places: list[str]) -> Iterator[str]:
@@ -208,6 +214,55 @@ minutes = 90
 show = ["page#here"]
 en = "They look."
 listen = ["wrong"]
+
+# --- without a built site
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("plan", ["week", "seminar"])
+def test_a_plan_starts_at_any_row_and_claims_no_minutes(plan: str, lang: str) -> None:
+    head, _, *rows = render_teaching(plan, read_project().chapters[lang]).splitlines()
+    assert UNMEASURED[lang] in head
+    steps = [one for one in ENTRIES if one.get("plan") == plan]
+    deck = ",".join(place.replace("#", ":") for one in steps for place in one["show"])
+    for row, step in zip(rows, steps, strict=False):
+        slug, _, name = step["show"][0].partition("#")
+        first = row.split(" | ")[0]
+        assert f'href="../{slug}/index.html?slides={name}&amp;plan={deck}"' in first
+        assert (f"notebooks/{lang}/lab.ipynb" in first) == ("lab" in step)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_package_is_among_the_files(lang: str) -> None:
+    wheel = f"attention_docs-{read_version()[0]}-py3-none-any.whl"
+    root = "../" if lang == "en" else "../../"
+    said = render_teaching("files", read_project().chapters[lang])
+    assert f'<a href="{root}{wheel}" download="{wheel}">' in said
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("address", ["", "https://example.org/a/"])
+def test_a_notebook_says_what_to_install(lang: str, address: str) -> None:
+    """The wheel by its address, or its name and where it lies: no reader has the repository."""
+    build = read_project()
+    catalogue = replace(build.catalogue, site_url=address, repository="")
+    page = build.pages[lang]["softmax"]
+    made = make_notebook(build.assemble(page), build.published[page.path], catalogue)
+    about = "".join(json.loads(made)["cells"][0]["source"])
+    wheel = f"attention_docs-{read_version()[0]}-py3-none-any.whl"
+    (command,) = re.findall(r"pip install .*", about)
+    assert command == f"pip install torch {address}{wheel}"
+    assert (f"`{wheel}`" in about) == (not address)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_inventory_opens_with_a_belief_that_it_asks(lang: str) -> None:
+    source = (ROOT / "docs" / lang / "inventory.md").read_text("utf-8")
+    said = re.search(r"^# .*\n\n[*“](.*?)[*”]", source, re.M)
+    assert said
+    (belief,) = [one["id"] for one in ENTRIES if one.get("belief") and one[lang] == said[1]]
+    assert f"- [{belief}] " in source
+
 
 [[entry]]
 id = "wrong"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import posixpath
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 HOME = "index"  # the name of the first page, as site generators have it
 BANKS = "banks"  # the folder of questions for learning platforms
 BOOKS = "books"  # the folder of the parts as books
+PROJECT = "pyproject.toml"
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,14 @@ class Addresses:
     def find_all(self, slug: str) -> dict[str, str]:
         """The addresses of a page in every language."""
         return {lang: self.find_address(lang, slug) for lang in self.languages}
+
+
+def name_wheel(root: Path) -> str:
+    """The package of a project among the files of its site; "" for a project that is none."""
+    if not (root / PROJECT).is_file():
+        return ""
+    project = tomllib.loads((root / PROJECT).read_text(encoding="utf-8"))["project"]
+    return f"{project['name'].replace('-', '_')}-{project['version']}-py3-none-any.whl"
 
 
 def make_relative(target: str, start: str) -> str:

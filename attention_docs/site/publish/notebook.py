@@ -9,9 +9,9 @@ from typing import Any
 
 from attention_docs.figures.svg import write_plainly
 from attention_docs.running.names import find_names
+from attention_docs.site.addresses import name_wheel
 from attention_docs.site.publish.catalogue import Catalogue, PublishedPage
 from attention_docs.site.publish.markdown import expand_lines, format_fence, split_parts
-from attention_docs.site.publish.wheel import name_wheel
 from attention_docs.site.publish.without_answers import hide_answers, pack_answers
 from attention_docs.site.read.pieces import Block, Heading
 from attention_docs.site.render.assembled_page import AssembledPage
@@ -150,15 +150,13 @@ def _describe_notebook(
     locale = assembled.locale["site"]["copies"]
     find = catalogue.modules.find_third_party
     needs = sorted({*chain.from_iterable(find(one, ("torch",)) for one in codes)})
-    package, wheel = ".", name_wheel(catalogue.root)
-    if catalogue.site_url and wheel:
-        package = catalogue.site_url + wheel
-    elif catalogue.repository:
+    wheel = name_wheel(catalogue.root)
+    package = wheel and catalogue.site_url + wheel
+    if catalogue.repository and not (catalogue.site_url and wheel):
         package = f'"attention-docs @ git+{catalogue.repository}"'
+    where = f"\n\n{locale['wheel'].format(wheel)}" if wheel and package == wheel else ""
     command = " ".join(["pip install", *needs, package])
-    if package == ".":
-        command += f"  # {locale['project']}"
-    return _make_text_cell("about", f"{about}\n\n{format_fence(command, 'sh')}")
+    return _make_text_cell("about", f"{about}\n\n{format_fence(command, 'sh')}{where}")
 
 
 def _make_text_cell(name: str, markdown: str) -> dict[str, Any]:

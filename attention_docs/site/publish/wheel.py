@@ -12,24 +12,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import tomllib
 from pathlib import Path
 
+from attention_docs.site.addresses import PROJECT, name_wheel
 from attention_docs.site.store import Store, make_key
 
-PROJECT = "pyproject.toml"
 SOURCES = (PROJECT, "README.md", "LICENSE")
 PACKAGE = "attention_docs"
 BUILD = "from setuptools import build_meta; build_meta.build_wheel('.')"
 EPOCH = "315532800"  # 1980: the first day that a zip can hold
-
-
-def name_wheel(root: Path) -> str:
-    """The name of the wheel; "" for a project that is no package."""
-    if not (root / PROJECT).is_file():
-        return ""
-    project = tomllib.loads((root / PROJECT).read_text(encoding="utf-8"))["project"]
-    return f"{project['name'].replace('-', '_')}-{project['version']}-py3-none-any.whl"
 
 
 def write_wheel(root: Path, folder: Path, store: Store) -> None:

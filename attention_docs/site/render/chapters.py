@@ -45,6 +45,11 @@ class Chapters:
     lists: dict[str, list[Record]] = field(default_factory=dict)
 
     def find_page(self, slug: str) -> Page:
+    @property
+    def site_root(self) -> str:
+        """The way from a page in the folder of a language to the root of the site."""
+        return "../" if self.lang == self.first else "../../"
+
         """A page by its name."""
         if slug not in self.pages:
             raise Failure("", 1, f"there is no page {slug}")

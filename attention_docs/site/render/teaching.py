@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from attention_docs.site.addresses import BANKS, Addresses
+from attention_docs.site.addresses import BANKS, Addresses, name_wheel
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.passage import Passage
 from attention_docs.site.read.variants import read_variants
@@ -26,6 +26,7 @@ USES["exercise-"] = {"sheet": "print=exercises&amp;only="}
 """By the beginning of an id: what its part is good for in class, with the query of the address."""
 REPORT = re.compile(r"https://github\.com/(?P<repository>[^/]+/[^/]+)/\w+/(?P<number>\d+)")
 LAB = "notebooks/{lang}/lab.ipynb"
+LAB_NAME = "attention-lab.ipynb"
 LECTURE, LECTURE_MINUTES = "lecture", 90
 PENCIL, HOMEWORK, PROOF = ("pencil",), ("predict", "bug", "write"), ("proof",)
 
@@ -38,19 +39,22 @@ def render_teaching(part: str, chapters: Chapters) -> str:
         case "beliefs":
             return _render_beliefs(chapters)
         case "files":
-            folder, root = f"{BANKS}/{chapters.lang}/", _find_root(chapters)
-            words = chapters.locale["site"]["teaching"]
+            folder = f"{BANKS}/{chapters.lang}/"
+            wheel = name_wheel(chapters.docs.parent)
             files = [
                 (f"{folder}all.xml", "attention-moodle.xml", "whole"),
                 (f"{folder}qti.zip", "attention-qti.zip", "qti"),
-                (LAB.format(lang=chapters.lang), "attention-lab.ipynb", "lab"),
+                (LAB.format(lang=chapters.lang), LAB_NAME, "lab"),
+                (wheel, wheel, "wheel"),
             ]
-            links = (
-                f'<a href="{root}{path}" download="{name}">{words[label]}</a>'
-                for path, name, label in files
-            )
-            return "<br>".join(links)
+            return "<br>".join(_link_file(*one, chapters) for one in files)
     return _render_plan(part, chapters)
+
+
+def _link_file(path: str, name: str, label: str, chapters: Chapters) -> str:
+    """A link to a file of the site, and the name under which it is kept."""
+    words = chapters.locale["site"]["teaching"]
+    return f'<a href="{chapters.site_root}{path}" download="{name}">{words[label]}</a>'
 
 
 def find_lab(chapters: Chapters) -> list[tuple[str, str]]:
@@ -77,29 +81,38 @@ def _render_plan(name: str, chapters: Chapters) -> str:
         f"| {first} | {words['show']} | {words['do']} | {words['listen']} |",
         "|---|---|---|---|",
     ]
+    deck = [one for entry in entries for one in _list_slides(entry)]
     for entry in entries:
         try:
             cells = (
-                _name_step(entry, chapters),
+                _name_step(entry, chapters) + _link_start(entry, deck, words),
                 _list_shown(entry, chapters),
                 *_say(entry, chapters),
             )
         except Failure as failure:
             raise chapters.locate_failure(NAME, entry, failure) from None
         rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*rows, *_link_deck(entries, words)])
+    last = [f"\n{_link_deck(deck, deck[0], words['deck'])}"] if deck else []
+    return "\n".join([*rows, *last])
 
 
-def _link_deck(entries: Iterable[Record], words: Any) -> Iterator[str]:
-    """One address that shows all that a plan shows, in its order, if it is on slides."""
-    places = [place.split("#") for entry in entries for place in entry["show"] if "#" in place]
-    shown = [one for one in places if f"{one[1].partition('-')[0]}-" in USES]
-    if not shown:
-        return
-    first, name = shown[0]
-    plan = ",".join(f"{slug}:{part}" for slug, part in shown)
-    address = f"../{Addresses.find_place(first)}index.html?slides={name}&amp;plan={plan}"
-    yield f'\n<a href="{address}">{words["deck"]}</a>'
+def _list_slides(entry: Record) -> list[list[str]]:
+    """What a step shows on slides, each as its page and its id."""
+    places = [place.split("#") for place in entry["show"] if "#" in place]
+    return [one for one in places if f"{one[1].partition('-')[0]}-" in USES]
+
+
+def _link_start(entry: Record, deck: list[list[str]], words: Any) -> str:
+    """A link to the first slide of a step, from where the plan goes on."""
+    slides = _list_slides(entry)
+    return f"<br><small>{_link_deck(deck, slides[0], words['start'])}</small>" if slides else ""
+
+
+def _link_deck(deck: list[list[str]], start: list[str], label: str) -> str:
+    """One address that shows all slides of a plan, in its order, and begins at one of them."""
+    plan = ",".join(f"{slug}:{part}" for slug, part in deck)
+    page = f"../{Addresses.find_place(start[0])}index.html"
+    return f'<a href="{page}?slides={start[1]}&amp;plan={plan}">{label}</a>'
 
 
 def _name_step(entry: Record, chapters: Chapters) -> str:
@@ -108,6 +121,8 @@ def _name_step(entry: Record, chapters: Chapters) -> str:
         return str(entry["minutes"])
     words, minutes = chapters.locale["site"]["teaching"], chapters.minutes()
     name = chapters.translate_field(NAME, entry, "name")
+    if "lab" in entry:
+        return f"{name}<br>{_link_file(LAB.format(lang=chapters.lang), LAB_NAME, 'lab', chapters)}"
     if not entry["read"]:
         return name
     read = chapters.locale["site"]["marks"]["comma"].join(
@@ -238,7 +253,7 @@ def _list_files(slug: str, chapters: Chapters) -> str:
     """The files of a chapter: sheet, notebooks, questions with their number."""
     words, page = chapters.locale["site"], chapters.find_page(slug)
     kinds = {one.kind for one in page.passages}
-    root = _find_root(chapters)
+    root = chapters.site_root
     found = []
     if page.blocks:
         path = f"{root}notebooks/{page.text_lang}/{slug}"
@@ -260,11 +275,6 @@ def _list_files(slug: str, chapters: Chapters) -> str:
         label = words["teaching"]["bank"].format(**counts)
         found.append((f"{root}{BANKS}/{page.text_lang}/{slug}.xml", label))
     return "<br>".join(f'<a href="{path}" download>{label}</a>' for path, label in found)
-
-
-def _find_root(chapters: Chapters) -> str:
-    """The way from the page to the root of the site."""
-    return "../" if chapters.lang == chapters.first else "../../"
 
 
 def link_place(place: str, chapters: Chapters) -> str:

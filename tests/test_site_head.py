@@ -99,6 +99,10 @@ def expect_alternates(url: str) -> dict[str, str]:
     return {code: ADDRESS + where for code, where in found.items()}
 
 
+def test_programs_can_read_how_the_site_is_cited(bare: FixtureProject) -> None:
+    assert bare.read("site/CITATION.cff") == CITATION
+
+
 @pytest.mark.parametrize("url", PAGES)
 def test_languages_and_address(published: FixtureProject, url: str) -> None:
     page = parse_page(published, url)

@@ -164,12 +164,22 @@ def test_the_citation_file_is_complete() -> None:
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-def test_the_entry_for_bibtex_names_this_edition(lang: str) -> None:
+@pytest.mark.parametrize("address", ["", "https://example.org/a/"])
+def test_the_entry_for_bibtex_names_this_edition(lang: str, address: str) -> None:
+    """It is in preparation until docs/editions.toml has it."""
     version, year = read_version()
-    source = (ROOT / "docs" / lang / "sources.md").read_text("utf-8")
-    entry = source.split("```bibtex\n")[1].split("```")[0]
-    assert re.search(rf"^  year   = \{{{year}\}},$", entry, re.M)
-    assert f"Edition {version}." in entry
+    published = f'id = "{version}"' in (ROOT / "docs/editions.toml").read_text("utf-8")
+    chapters = replace(read_project().chapters[lang], site_url=address)
+    said = str(expand_request(Request(1, "cite", ""), chapters))
+    entry = said.split("```bibtex\n")[1].split("```")[0]
+    assert f"  year = {{{year}}},\n" in entry
+    (note,) = re.findall(r"  note = \{(.*)\},", entry)
+    assert version in note
+    assert (re.search("in preparation|准备中", note) is None) == published
+    assert re.findall(r"  url = \{(.*)\},", entry) == [address] * bool(address)
+    root = "../" if lang == "en" else "../../"
+    assert f'<a href="{root}CITATION.cff" download>' in said
+    assert "<!-- cite -->" in (ROOT / "docs" / lang / "sources.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("lang", BUILT)
@@ -204,16 +214,6 @@ def test_every_result_says_how_it_is_cited(lang: str, site: Path) -> None:
         assert link.get("href").endswith(f"{slug}/#{name}")
         assert read_version()[0] in line.text_content()
 
-
-# --- faults of the list
-
-GOOD = """[[entry]]
-id = "step"
-plan = "lecture"
-minutes = 90
-show = ["page#here"]
-en = "They look."
-listen = ["wrong"]
 
 # --- without a built site
 
@@ -263,6 +263,16 @@ def test_the_inventory_opens_with_a_belief_that_it_asks(lang: str) -> None:
     (belief,) = [one["id"] for one in ENTRIES if one.get("belief") and one[lang] == said[1]]
     assert f"- [{belief}] " in source
 
+
+# --- faults of the list
+
+GOOD = """[[entry]]
+id = "step"
+plan = "lecture"
+minutes = 90
+show = ["page#here"]
+en = "They look."
+listen = ["wrong"]
 
 [[entry]]
 id = "wrong"

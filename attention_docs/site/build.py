@@ -156,6 +156,7 @@ class Build(Content):
                 lang in self.partial,
                 self.target.minilm,
                 self.target.smollm2,
+                self.target.site_url,
             )
             for lang, pages in self.pages.items()
         }

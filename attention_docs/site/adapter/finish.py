@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -30,6 +31,7 @@ from attention_docs.site.publish.notebook import make_lab
 from attention_docs.site.publish.staging import write_text
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.render.assembled_page import FILES
+from attention_docs.site.render.cite import FILE as CITATION
 from attention_docs.site.render.cite import read_citation
 from attention_docs.site.render.teaching import LAB, find_lab
 
@@ -110,6 +112,8 @@ def _publish(state: BuildState, pages: list[site.FinishedPage]) -> None:
     wheel.write_wheel(state.build.root, place.stage, state.page_cache.store)
     books = _list_books(state.build)
     citation, store = read_citation(state.build.root), state.page_cache.store
+    if citation:
+        shutil.copyfile(state.build.root / CITATION, place.stage / CITATION)
     epub.write_books(place.stage, books, citation, target.site_url, store)
     if state.card:
         numbers, root = state.build.numbered, state.build.root

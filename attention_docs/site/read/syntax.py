@@ -17,7 +17,7 @@ REFERENCE = re.compile(r"^::: (?P<name>[\w.]+)\s*$")
 NAVIGATED = frozenset({"builds-on", "coq", "model", "next", "next-token", "sentence"})
 REQUESTED = (
     *("filter", "gallery", "works", "reports", "results", "notes", "cards", "review", "questions"),
-    *("editions", "inventory", "proofs", "teaching", "trust"),
+    *("cite", "editions", "inventory", "proofs", "teaching", "trust"),
     *sorted(NAVIGATED),
 )
 REQUEST = re.compile(r"^<!-- (?P<kind>[\w-]+)(?P<named>: (?P<name>[\w-]+))? -->$")

@@ -42,14 +42,15 @@ class Chapters:
     partial: bool = False
     offers_sentence: bool = False  # whether the site serves the model that reads one
     offers_model: bool = False  # whether it serves the model that writes
+    site_url: str = ""  # the address of the site, if it has one
     lists: dict[str, list[Record]] = field(default_factory=dict)
 
-    def find_page(self, slug: str) -> Page:
     @property
     def site_root(self) -> str:
         """The way from a page in the folder of a language to the root of the site."""
         return "../" if self.lang == self.first else "../../"
 
+    def find_page(self, slug: str) -> Page:
         """A page by its name."""
         if slug not in self.pages:
             raise Failure("", 1, f"there is no page {slug}")

@@ -12,6 +12,8 @@ import yaml
 
 from attention_docs.locales import Locale
 from attention_docs.site.read.editions import read_editions
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.render.chapters import Chapters
 
 FILE = "CITATION.cff"
 MARKS = re.compile(r"[*`$]")
@@ -21,6 +23,7 @@ MARKS = re.compile(r"[*`$]")
 class Citation:
     """What every citation names: authors, edition and date of the whole."""
 
+    title: str
     author: str
     version: str
     date: str
@@ -43,15 +46,16 @@ def read_citation(root: Path) -> Citation | None:
     path = root / FILE
     if not path.is_file():
         return None
-    author, version, date = _parse(path.read_text(encoding="utf-8"))
-    return Citation(author, version, date, version in {one["id"] for one in read_editions(root)})
+    title, author, version, date = _parse(path.read_text(encoding="utf-8"))
+    is_published = version in {one["id"] for one in read_editions(root)}
+    return Citation(title, author, version, date, is_published)
 
 
 @lru_cache(maxsize=8)
-def _parse(text: str) -> tuple[str, str, str]:
+def _parse(text: str) -> tuple[str, str, str, str]:
     found = yaml.safe_load(text)
-    author = str(found["authors"][0]["name"])
-    return author, str(found["version"]), str(found["date-released"])
+    title, author = str(found.get("title", "")), str(found["authors"][0]["name"])
+    return title, author, str(found["version"]), str(found["date-released"])
 
 
 def cite(citation: Citation, title: str, site: str, locale: Locale) -> str:
@@ -72,18 +76,34 @@ def render_cite_fold(
     words = locale["site"]["cite"]
     plain = html.escape(cite(citation, title, site, locale))
     link = f'<a href="{address or "./"}">{html.escape(address) or words["here"]}</a>'
-    fields = {
-        "author": f"{{{citation.author}}}",
-        "title": MARKS.sub("", title),
-        "howpublished": site,
-        "year": citation.year,
-        "note": citation.name_edition(locale),
-        **({"url": address} if address else {}),
-    }
-    inner = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
-    entry = f"@misc{{attention-docs-{slug.replace('/', '-')},\n{inner}}}"
+    about = {"title": MARKS.sub("", title), "howpublished": site}
+    entry = _format_entry(citation, f"-{slug.replace('/', '-')}", about, address, locale)
     return (
         f'<details class="cite-page"><summary>{words["page"]}</summary>'
         f'<p class="cite">{plain} {link}</p>'
         f"<pre><code>{html.escape(entry)}</code></pre></details>"
     )
+
+
+def render_entry(chapters: Chapters) -> str:
+    """The whole site for BibTeX, and the file for programs."""
+    if (citation := read_citation(chapters.docs.parent)) is None:
+        raise Failure("", 1, f"there is no {FILE}")
+    about = {"title": citation.title}
+    entry = _format_entry(citation, "", about, chapters.site_url, chapters.locale)
+    link = f'<a href="{chapters.site_root}{FILE}" download>{FILE}</a>'
+    return f"```bibtex\n{entry}\n```\n\n{chapters.locale['site']['cite']['file'].format(link)}"
+
+
+def _format_entry(
+    citation: Citation, key: str, about: dict[str, str], address: str, locale: Locale
+) -> str:
+    fields = {
+        "author": f"{{{citation.author}}}",
+        **about,
+        "year": citation.year,
+        "note": citation.name_edition(locale),
+        **({"url": address} if address else {}),
+    }
+    inner = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
+    return f"@misc{{attention-docs{key},\n{inner}}}"

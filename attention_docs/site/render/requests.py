@@ -2,16 +2,16 @@
 
 `<!-- gallery: masks -->`, `<!-- works: papers -->`, `<!-- reports -->`, `<!-- results -->`, `<!--
 review -->`, `<!-- notes -->`, `<!-- questions: masks -->`, `<!-- teaching: lecture -->`, `<!--
-inventory: take -->`, `<!-- editions -->` and `<!-- filter -->` stand for parts that are made from
-the chapters and from five lists in `docs/`: `mistakes.toml`, `notes.toml`, `questions.toml`,
-`teaching.toml` and `editions.toml`. `<!--
-cards: part-1 -->`, `<!-- builds-on -->` and `<!-- next -->` are made from the navigation. `<!--
-sentence -->` is where a reader's own sentence is read, `<!-- next-token -->` where a model goes on
-with a beginning, `<!-- model: masking -->` where it does what a chapter is about on a reader's own
-text. `<!-- proofs -->` is every proof step by step, `<!-- trust -->` which results have
-one and why not the others, `<!-- coq: square -->` what Coq reads for each line of the derivation
-above it, and `<!-- coq -->` the switch that shows those lines. Code, outputs, titles and sources
-come from the chapters: nothing is written twice. Any other comment is left alone.
+inventory: take -->`, `<!-- editions -->`, `<!-- cite -->` and `<!-- filter -->` stand for parts
+that are made from the chapters and from five lists in `docs/`: `mistakes.toml`, `notes.toml`,
+`questions.toml`, `teaching.toml` and `editions.toml`. `<!-- cards: part-1 -->`, `<!-- builds-on
+-->` and `<!-- next -->` are made from the navigation. `<!-- sentence -->` is where a reader's own
+sentence is read, `<!-- next-token -->` where a model goes on with a beginning, `<!-- model: masking
+-->` where it does what a chapter is about on a reader's own text. `<!-- proofs -->` is every proof
+step by step, `<!-- trust -->` which results have one and why not the others, `<!-- coq: square -->`
+what Coq reads for each line of the derivation above it, and `<!-- coq -->` the switch that shows
+those lines. Code, outputs, titles and sources come from the chapters: nothing is written twice. Any
+other comment is left alone.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from attention_docs.site.render import (
     answered_questions,
     boxes,
     citations,
+    cite,
     editions,
     inventory,
     mistakes,
@@ -62,6 +63,8 @@ def expand_request(request: Request, chapters: Chapters, slug: str = "") -> str 
             return answered_questions.render_questions(request.name, chapters)
         case "editions":
             return editions.render_editions(chapters)
+        case "cite":
+            return cite.render_entry(chapters)
         case "teaching":
             return teaching.render_teaching(request.name, chapters)
         case "inventory":

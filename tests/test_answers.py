@@ -60,6 +60,9 @@ READ: list[tuple[str, Any]] = [
         ("1⁄4", 0.25),
     ],
     *[("½", 0.5), ("⅙", 1 / 6), ("¾", 0.75), ("⅔", 2 / 3), ("1½", 1.5), ("2 ½", 2.5), ("-½", -0.5)],
+    *[("2^½", sqrt(2)), ("-2**½", -sqrt(2)), ("4^−½", 0.5), ("√½", sqrt(0.5)), ("66⅔%", 2 / 3)],
+    *[("66 2/3 %", 2 / 3), ("-1½ million", -1.5e6), ("nine sixteenths", 9 / 16)],
+    *[("9:16", 9 / 16), ("5.5 : 1", 5.5), ("0x100", 256), (r"0.\dot6", 2 / 3)],
     *[("1 1/2", 1.5), ("-1 1/2", -1.5), ("2 47/64", 175 / 64), ("3/16", 0.1875), ("-1/6", -1 / 6)],
     *[("1/2/2", 0.25), ("Fraction(1, 4)", 0.25), ("(1/2)/(1/3)", 1.5), ("63/64", 63 / 64)],
     # percent and large numbers
@@ -196,6 +199,7 @@ READ: list[tuple[str, Any]] = [
         ("tensor([1, 2])", [1, 2]),
     ],
     *[("0.3 | 0.1", [0.3, 0.1]), ("<1, 2>", [1, 2]), ("⟨1, 2⟩", [1, 2]), ("<1>", None)],
+    *[("[[1,2],[3,4]]^T", [[1, 3], [2, 4]]), ("1, 2; [3, 4].T", [[1, 3], [2, 4]])],
     *[("(1, 2)^T", [1, 2]), ("(1, 2)⊤", [1, 2]), ("(1, 2)'", [1, 2]), ("[1, 2]ᵀ", [1, 2])],
     # what Chinese writes in words
     *[
@@ -226,6 +230,8 @@ READ: list[tuple[str, Any]] = [
     *[(text, None) for text in ("", "a lot", "3+", "*3", "1/0", "0/0", "[", "]", "[1, 2", "1, 2]")],
     *[(text, None) for text in ("[1, 2)", "(1, 2]", "1,,2", ",1", "[]", "()", "[,]", "1 +", "--")],
     *[(text, None) for text in ("alert(1)", "window", "sqrt", "ln", "√", "sqrt(-1)", "ln(0)", "x")],
+    *[(text, None) for text in ("cos(2 rad) + cos(0.2 rad)", "σ(−1), σ(1)", "1 : e, so 2, 3")],
+    *[(text, None) for text in ("a: 2, b: f(3)", "[k2, k1] = [1, 2]", "-x = 3", "√x = 3")],
     *[(text, None) for text in ("1..2", "1.2.3", "1j", "3 + 4j", "inf", "nan", "∞")],
     *[(text, None) for text in ("[1, [2]", "2)(3", "(1)2", "e2", "5 or 6", "many tokens", "1e999")],
     *[
@@ -287,6 +293,7 @@ JUDGED = [  # typed, the exact value, the printed one, verdict
         for one in ("8 hundred", "8 squared", "8 百", "8分之一", "8 ppm", "6~8", "x != 8", "x >= 8")
     ],
     *[(one, "8", "8", "unread") for one in ("6=8", "8.4 ≈ 8", "8x", "8 halves", "8 minus")],
+    ("a: 2, b: 3", "3", "3", "count"),
     ("1/4,-1/6,-1/12,0", "[0.25, -0.1666666667, -0.0833333333]", "[1/4, -1/6, -1/12]", "count"),
     ("0.3, 48, 10", "[0.3125, 48, 10]", "[0.3125, 48, 10]", "digits"),
     ("0.31, 48, 10", "[0.3125, 48, 10]", "[0.3125, 48, 10]", "right"),
@@ -317,7 +324,8 @@ JUDGED = [  # typed, the exact value, the printed one, verdict
         (one, "3", "3", "right")
         for one in (
             "there are exactly 3 heads", "x₁ = 3",
-            "‖x‖ = 3", "x[0] = 3", "a factor of 3", "3 or 3.0",
+            "‖x‖ = 3", "x[0] = 3", "a factor of 3", "3 or 3.0", "3 (= 2² − 1)", "3 (= 12·(1/4))",
+            "3 (9/(1+2))", "3个（=√(9)）", "Out[3]: 3", "3rd", "3 months", "3 次加法",
             "3 parameters per head", "n = 3 heads", "3 of them", "yes, 3", "9/3 = 3", "3 s",
             "一共需要 3 次乘法", "有3个参数", "x₁为3", "每个头 3 个参数", "3 倍", "第 3 个",
         )
@@ -328,7 +336,11 @@ JUDGED = [  # typed, the exact value, the printed one, verdict
             "3 to 4", "2x = 3", "3 halves", "3n", "3x + 1", "all but 3",
             "3 or so many as 4", "at least 3",
             "one more than 3", "x = 3 or x = -3", "2 + 2 = 3", "it went from 3 to 5", "3 → 4",
-            "f(3)",
+            "f(3)", "1/2:3", "3 doubled", "3 twice", "3 divided by ten", "3 fourths",
+            "3 sixteenths", "3 factorial", "3 for two", "3 kilo", "3 bn", "3 basis points",
+            "3 permille", "3 recurring", "double is 3", "its half is 3", "the negative is 3",
+            "half = 3", "the opposite: 3", "3 翻倍", "3 加一", "3 乘二", "3 取反", "3 少一个",
+            "3 次幂", "相反数是 3", "两倍是 3", "加一等于 3", "取负得 3", "难道是 3",
             "不止 3 个", "3 个以上", "至少 3 次", "3 多", "3 百",
             "3 分之 1", "3 到 5 个", "3 的平方",
         )
@@ -352,12 +364,17 @@ JUDGED = [  # typed, the exact value, the printed one, verdict
             "w = [0.2, 0.8]", "the weights are 0.2 and 0.8", "w₁ = 0.2, w₂ = 0.8",
             "w2 = 0.8, w1 = 0.2", "first 0.2, second 0.8", "分别是 0.2 和 0.8",
             "第一个是 0.2，第二个是 0.8", "第一个0.2，第二个0.8",
-            "第二个 0.8，第一个 0.2", "[1/5, 4/5] = [0.2, 0.8]",
+            "第二个 0.8，第一个 0.2", "[1/5, 4/5] = [0.2, 0.8]", "key 2: 0.8, key 1: 0.2",
+            "2nd: 0.8, 1st: 0.2", "b: 0.8, a: 0.2", "0.2 (= 1/(2+3)), 0.8",
+            "[0.2, 0.8] (= [1/5, 4/(4+1)])",
         )
     ],
     *[
         (one, "[0.2, 0.8]", "[0.2, 0.8]", verdict)
         for one, verdict in (
+            ("key 2: 0.2, key 1: 0.8", "wrong"), ("2nd: 0.2, 1st: 0.8", "wrong"),
+            ("B = 0.2, A = 0.8", "wrong"), ("0.2, 0.8 (in reverse order)", "unread"),
+            ("0.2, 0.8 反过来", "unread"), ("0.2 (1/4), 0.8", "wrong"),
             ("w2 = 0.2, w1 = 0.8", "wrong"), ("second 0.2, first 0.8", "wrong"),
             ("0.2 or 0.8", "unread"), ("0.2 到 0.8 之间", "unread"),
             ("[0.2, 0.8] or [0.8, 0.2]", "unread"), ("w = [0.2, 0.8, 0]", "count"),
@@ -365,6 +382,14 @@ JUDGED = [  # typed, the exact value, the printed one, verdict
     ],
     ("the shape is 8 x 12 x 1 x 30", "[8, 12, 1, 30]", "[8, 12, 1, 30]", "right"),
     ("batch 8, heads 12, queries 1, keys 30", "[8, 12, 1, 30]", "[8, 12, 1, 30]", "right"),
+    *[
+        (one, "[[1, 4, 2], [0, 1, 1]]", "[[1, 4, 2],\n [0, 1, 1]]", verdict)
+        for one, verdict in (
+            ("row 2: 0 1 1; row 1: 1 4 2", "right"), ("row 2: 1 4 2; row 1: 0 1 1", "wrong"),
+            ("[[1,4,2],[0,1,1]]^T", "transposed"), ("[[1,0],[4,1],[2,1]].T", "right"),
+            ("[[1,4,2],[0,1,1]] transposed", "unread"),
+        )
+    ],
     ("row 1: 1 4 2; row 2: 0 1 1", "[[1, 4, 2], [0, 1, 1]]", "[[1, 4, 2],\n [0, 1, 1]]", "right"),
     # correct to the digits typed, with three or more
     *[(one, THIRD, "1/3", "right") for one in ("1/3", "0.333", "0.3333", "33.3 %", "33.33%", "⅓")],
@@ -477,6 +502,8 @@ MEASURED = [  # typed, wanted, the label of the field, verdict
         for one in ("24.576 MB", "24576 kB", "24000 KB", "24000 KiB", "24,576,000 B", "24.576M")
     ],
     *[(one, "24576000", "Bytes", "wrong") for one in ("24576000 bits", "24.576 GB")],
+    *[(one, "24576000", "Bytes", "wrong") for one in ("24576000 TiB", "24576000 PB", "3 terabits")],
+    ("0.003 TB", "3", "Memory in GB", "right"),
     ("196608000 bits", "24576000", "Bytes", "right"),
     *[(one, "1.5", "Size in MB", "wrong") for one in ("1.5 Mb", "1.5 Mbit", "1.5 megabits")],
     *[(one, "1.5", "Size in MB", "right") for one in ("12 Mb", "12 Mbits", "0.012 Gb", "1.5 mb")],

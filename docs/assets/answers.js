@@ -9,6 +9,7 @@ const NEAR = 0.02; // of a small entry beside larger ones
 
 const SUPERSCRIPT = /[⁺⁻⁰¹²³⁴-⁹]+/g;
 const FRACTION = /[¼-¾⅐-⅞]/g;
+const FRACTION_ABOVE = /(?<=(?:\^|\*\*|√)\s*[-−–]?)[¼-¾⅐-⅞]/g; // "2^½": all of it
 const WRAPPERS = "array|asarray|tensor|size|list|tuple|float(?:16|32|64)?|int(?:32|64)?";
 /* "0.1(6)": the digits in brackets come again and again. */
 const repeat = (_, whole, once, again) => {
@@ -40,6 +41,7 @@ const RULES = [
   [/\\[dt]?frac\s*(\d)\s*(\d)/g, "frac{$1}{$2}"],
   [/\\[dt]frac/g, "frac"],
   [/\{([^{}]+)\\over(?![a-z])([^{}]+)\}/g, "frac{$1}{$2}"],
+  [/\\(overline|bar|dot)\s*(\d)/g, "\\$1{$2}"],
   [/(\d+)\.(\d*)\\(?:overline|bar|dot)\s*\{(\d{1,9})\}/g, repeat],
   [/\\(?:mathrm|mathit|text|operatorname|boxed)\s*\{([^{}]*)\}/g, "$1"],
   [/\\(?:times|cdot)(?![a-z])/g, "*"],
@@ -50,6 +52,7 @@ const RULES = [
   [/(?<![a-z])(?:np|numpy|math|torch|fractions)\./gi, ""],
   [new RegExp(`(?<![a-z])(?:${WRAPPERS})(?=\\s*\\()`, "gi"), ""],
   [/(?<=\d)_(?=\d)/g, ""],
+  [/(?<![\w.])0x[\da-f]+(?!\w)/gi, Number],
   // words that stand for signs
   [/^\s*(?:=>|->|[→⇒∴])/, ""],
   [/^\s*(?:yes|no|对|對|是的)\s*[,:]/i, ""],
@@ -72,16 +75,23 @@ const RULES = [
     (run) => `(${run.replace(/[万萬亿億](?=\d)/g, "$&+")})`,
   ],
   [/第\s*([1-4])\s*(?=[个個行][^\d,;]*\d)/g, (_, n) => `第${"一二三四"[n - 1]}`],
+  [/(?<![\w.])([1-4])(?:st|nd|rd|th)(?=[^,;\d]*\d)/gi, (_, n) => ORDINALS[n - 1]],
   [/(?<=\d)\s+(?:by|times)\s+(?=\d)/gi, " * "],
-  [/(?<=[\])])\s*(?:[.^]?\s*\{?(?:T(?:op)?|⊤)\}?|['′])\s*$/i, ""],
+  [/^(\s*[\d.]+\s*):(?=\s*[\d.]+\s*$)/, "$1/"],
   [/per ?cent(?![a-z])/gi, "%"],
   [/百分之\s*([\d.]+)/g, "$1%"],
   [/\s*\.?\s*$/, ""],
 ];
 
+/* Behind a list: of one row it says only how that is meant. */
+const TRANSPOSED = /(?<=[\])])\s*(?:[.^]?\s*\{?(?:T(?:op)?|⊤)\}?|['′])\s*$/i;
+const transpose = (rows) => rows[0].map((_, n) => rows.map((row) => row[n]));
+const isRagged = (rows) => rows.some((row) => row.length !== rows[0].length);
+
 function simplify(text) {
   const plain = text
     .replace(SUPERSCRIPT, (signs) => `^(${signs.normalize("NFKC")})`)
+    .replace(FRACTION_ABOVE, (sign) => `(${sign.normalize("NFKC")})`)
     .replace(FRACTION, (sign) => ` ${sign.normalize("NFKC")}`)
     .normalize("NFKC");
   return RULES.reduce((changed, [from, to]) => changed.replace(from, to), plain);
@@ -131,8 +141,10 @@ const NUMBER_RUN = new RegExp(
   "gi",
 );
 const PARTS =
-  "hal(?:f|ves) thirds? (?:quarter|fourth)s? fifths? sixths? sevenths? eighths? ninths? tenths?"
-    .split(" ")
+  `hal(?:f|ves) thirds? (?:quarter|fourth)s? fifths? sixths? sevenths? eighths? ninths? tenths?
+   elevenths? twelfths? thirteenths? fourteenths? fifteenths? sixteenths? seventeenths? eighteenths?
+   nineteenths? twentieths?`
+    .split(/\s+/)
     .map((part) => new RegExp(`(?:(\\d+)|(?<![a-z])an?)[\\s-]+${part}(?![a-z])`, "gi"));
 
 const replaceWords = (run) =>
@@ -304,12 +316,13 @@ class Parser {
     const isWhole = (one) => one?.text === "number" && /^\d+$/.test(one.digits);
     const isMixed =
       [whole, above, below].every(isWhole) && above.gap && slash?.text === "/" && !slash.gap;
-    if (this.spaced || !isMixed || ![undefined, ",", ";", ")", "]", "}"].includes(then?.text)) {
+    const ends = [undefined, ",", ";", ")", "]", "}", ...Object.keys(FACTORS)];
+    if (this.spaced || !isMixed || !ends.includes(then?.text)) {
       this.at = begin;
       return null;
     }
     this.at += 4;
-    return exact(sign * (whole.value + above.value / below.value));
+    return this.scaled(exact(sign * (whole.value + above.value / below.value)));
   }
   sum() {
     let value = this.product();
@@ -348,8 +361,13 @@ class Parser {
       const ten = base.digits === "10";
       base = { ...combine(base, this.signed(), (a, b) => a ** b), ten };
     }
-    while (this.next.text in FACTORS) base = multiplied(base, FACTORS[this.tokens[this.at++].text]);
-    return base;
+    return this.scaled(base);
+  }
+  /* "%" and "million" behind a number. */
+  scaled(value) {
+    return this.next.text in FACTORS
+      ? this.scaled(multiplied(value, FACTORS[this.tokens[this.at++].text]))
+      : value;
   }
   atom() {
     const token = this.next;
@@ -414,24 +432,28 @@ const VERB = words(
 const REFUSED = words(
   `not no never nor neither none without except than unless wrong false incorrect instead rather
    versus vs least most more less fewer greater smaller larger bigger higher lower above below over
-   under between up beyond within too almost nearly slightly anything cannot`,
+   under between up beyond within too almost nearly slightly anything cannot doubt fails ceases
+   reverse reversed swapped transpose transposed`,
 );
-// After a number these make another one of it.
+// Before a number or behind it these make another one of it.
+const ALTERS =
+  /^(?:doubl|tripl|twice|hal[fv]|squared?$|cubed?$|minus|plus|negat|opposite|invers|reciproc|complement|factorial|logarithm|roots?$|mistake|binary|divided|mod(?:ulo)?$|再?[加乘](?!法)|[两兩加翻]倍|翻|一半|[平立]方|[取相]反|[取是为為]?[负負]|倒[数數]|[对對][数數]|[阶階]乘|[开開]方|[它其]的一半)/i;
 const CHANGES =
-  /^(?:hundreds?|trillion|dozen|squared|cubed|minus|plus|ppm|hal[fv]|third|quarter|(?:ten|hundred|thousand|million)ths?|percentage)/i;
+  /^(?:hundreds?|trillion|dozen|lakh|crore|myriad|gross|score$|tens$|orders?$|ppm|perc|permil|basis|[bp]ps?$|pct|[bm]n$|mil$|dB$|degrees?$|recurring|repeating|third|quarter|kilo|mega|meg|giga|gig|tera|peta|milli|micro|nano|percentage)|(?:t|four|fif|six|seven|eigh|nin|t(?:en|welf)|teen|eleven|tie|hundred|thousand|million|billion)ths?$/i;
 const UNIT = /^(?:[sBJWVkKMG]|.{2,})$/u;
 const REASON = /^(?:because|since|因为|因為|由于|由於)/i;
 const HAN = {
   refused:
-    /[不非没沒未错錯减減除超]|比(?![例率重])|[大小多少高低][于於]|至少|[最至][多少]|起码|以[上下内外]|之[间間外]|介[于於]/u,
+    /[不非没沒未错錯减減除超]|比(?![例率重])|[大小多少高低][于於]|至少|[最至][多少]|起码|反过来|反過來|颠倒|交[换換]|[转轉]置|[难難]道|以[上下内外]|之[间間外]|介[于於]/u,
   verb: /(?:[是为為得到有占佔比需共]|等[于於]|得出|需要)$/u,
   before:
     /(?:大?[约約]|大概|近似|正好|恰好|刚好|就|只|仅|僅|都|各|第|第[一二三四][个個行]?|一?共|总共|總共|每\p{Script=Han}*|所以|因此|故|应该?)$/u,
   changes:
-    /^[的多余餘几幾来成折毛]|^分(?![钟鐘])|[多半]$|[平立次]方|一半|倍数|倒数|[十百千万萬亿億]|分之/u,
+    /^[的多余餘几幾来成折毛前后後之打起]|^分(?![钟鐘])|[多半吗嗎]$|次[方幂冪]|[少里]|往上|开外|倍数|[二两兩三四五六七八九十百千万萬亿億]|一(?![起共样樣定般直])|分之/u,
 };
 const ORDINALS = ["first", "second", "third", "fourth"];
 
+const alters = ({ word }) => Boolean(word && ALTERS.test(word));
 const isHan = (word) => /^\p{Script=Han}/u.test(word);
 const isWord = (token) => token.text === "word";
 const isRefused = ({ word }) =>
@@ -446,33 +468,42 @@ function leads(tokens) {
   const isNamed = ({ word }) => NAMED.has(word.toLowerCase().replace(/_?\d+$/, ""));
   const verb = tokens.findLastIndex(isVerb);
   const rest = tokens.slice(verb + 1);
-  return rest.every((one) => isBefore(one) || (verb < 0 && isNamed(one)));
+  return !tokens.some(alters) && rest.every((one) => isBefore(one) || (verb < 0 && isNamed(one)));
 }
 
 /* "tokens", "个参数", "of the total": a unit, and no word that changes the number. */
 function follows(tokens) {
-  return tokens.every(({ word }) =>
+  const leaves = (word) =>
     isHan(word)
       ? !HAN.changes.test(word)
-      : UNIT.test(word) && !CHANGES.test(word) && !VERB.has(word.toLowerCase()),
-  );
+      : UNIT.test(word) &&
+        !CHANGES.test(word) &&
+        !VERB.has(word.toLowerCase()) &&
+        !NUMBER_WORDS.has(word.toLowerCase());
+  const isUnit = (word) => UNIT.test(word) && findUnit(word);
+  return !tokens.some(alters) && tokens.every(({ word }) => isUnit(word) || leaves(word));
 }
 
 /* Units of one quantity, by their factors; a word that names none leaves a number as it is. */
 const UNITS = new Map(
   [
-    [/^(?:Kb|[kK]bits?|[kK]ilobits?)$/, "bit", 1e3],
-    [/^(?:Mb|[mM]bits?|[mM]egabits?)$/, "bit", 1e6],
-    [/^(?:Gb|[gG]bits?|[gG]igabits?)$/, "bit", 1e9],
+    ...["kilo", "mega", "giga", "tera", "peta"].flatMap(([first, ...rest], n) => [
+      [
+        new RegExp(
+          `^(?:${first.toUpperCase()}b|[${first}${first.toUpperCase()}](?:${rest.join("")})?bits?)$`,
+        ),
+        "bit",
+        1e3 ** (n + 1),
+      ],
+      [
+        new RegExp(`^(?:${first}b|${first}${rest.join("")}bytes?|${"千兆吉太拍"[n]}字节)$`, "i"),
+        "byte",
+        1e3 ** (n + 1),
+      ],
+      [new RegExp(`^${first}ib$`, "i"), "byte", 1024 ** (n + 1)],
+    ]),
     [/^(?:b|bytes?|字节|位元組)$/i, "byte", 1],
     [/^(?:bits?|比特|位元)$/i, "bit", 1],
-    [/^(?:kb|kilobytes?|千字节)$/i, "byte", 1e3],
-    [/^(?:mb|megabytes?|兆字节)$/i, "byte", 1e6],
-    [/^(?:gb|gigabytes?|吉字节)$/i, "byte", 1e9],
-    [/^(?:tb|terabytes?)$/i, "byte", 1e12],
-    [/^kib$/i, "byte", 2 ** 10],
-    [/^mib$/i, "byte", 2 ** 20],
-    [/^gib$/i, "byte", 2 ** 30],
     [/^(?:s|sec|seconds?|秒)$/, "second", 1],
     [/^(?:ms|milliseconds?|毫秒)$/, "second", 1e-3],
     [/^(?:[µμu]s|microseconds?|微秒)$/, "second", 1e-6],
@@ -504,6 +535,10 @@ function split(tokens, signs) {
   return parts;
 }
 
+/* "x", "P(A)", "‖x‖"; not "2x", "-x", "[a, b]". */
+const isName = (tokens) =>
+  tokens.some(isWord) && (isWord(tokens[0]) || /[|‖]/.test(tokens[0].text));
+
 /* The rows of one form, such as "about 0.25" or "3 个参数"; null where it is a name, as in "p = 1". */
 function readForm(tokens, spaced) {
   const begin = tokens.findIndex((one) => !isWord(one));
@@ -520,20 +555,24 @@ function readForm(tokens, spaced) {
   } catch {
     // no value: perhaps a name
   }
-  const isName = tokens.some(isWord) && !tokens[0].digits; // "2x" is none
-  if (isName || (tokens.length === 1 && tokens[0].text in CONSTANTS)) return null;
+  if (isName(tokens) || (tokens.length === 1 && tokens[0].text in CONSTANTS)) return null;
   throw new Error("neither a value nor a name");
 }
 
 /* "x = 1/4 = 0.25": forms of one value; the most exact of them is the answer. */
 function readEqual(tokens, spaced) {
-  const forms = split(split(tokens, [":"]).at(-1), ["="]);
+  const [value, ...names] = split(tokens, [":"]).reverse();
+  const forms = split(value, ["="]);
   if (!forms[0].length) forms.shift();
+  if (names.some((name) => !isName(name) || split(name, [",", ";"]).length > 1))
+    throw new Error("no name before the colon");
   const read = forms.map((form) => readForm(form, spaced));
   // A name may stand before its value, and a remark behind it: "1/4 (a quarter)", not "3 or 5x".
   const first = read.findIndex(Boolean);
   if (forms.some((form, n) => n > first && !read[n] && form.some((one) => one.digits)))
     throw new Error("another number behind the value");
+  if ([...names, ...forms.slice(0, first)].flat().some(alters))
+    throw new Error("the name of another value");
   const values = read.filter(Boolean);
   const unit = (rows) => Math.max(...rows.flat().map((one) => one.unit));
   const best = values.toSorted((one, other) => unit(one) - unit(other))[0];
@@ -556,7 +595,8 @@ function agree(rows, best) {
 /* "w1 = 0.2, w2 = 0.8", "first 0.2, second 0.8": in the order of the names' numbers. */
 function readNamed(tokens, spaced) {
   const elements = split(tokens, [",", ";"]).filter((one) => one.length);
-  if (elements.length < 2 || !elements.slice(1).some((one) => one.some(isWord))) return null;
+  const isNamed = (one) => one.some((token) => isWord(token) || token.text === "=");
+  if (elements.length < 2 || !elements.some(isNamed)) return null;
   const named = elements.map((one) => ({ rows: readEqual(one, spaced), place: placeOf(one) }));
   if (named.every(({ place }) => place)) named.sort((one, other) => one.place - other.place);
   const all = named.flatMap(({ rows }) => rows);
@@ -564,21 +604,43 @@ function readNamed(tokens, spaced) {
 }
 
 function placeOf(tokens) {
+  const ends = tokens.findIndex(({ text }) => /^[:=]$/.test(text));
+  const [name, number] = tokens.slice(Math.max(ends - 2, 0), Math.max(ends, 0));
+  if (name && isWord(name) && number?.digits) return number.value; // "key 2: 0.75"
   const found = tokens.filter(isWord).map(({ word }) => {
     const han = "一二三四".indexOf(word.match(/^第(.)/)?.[1] ?? " ");
     const ordinal = Math.max(ORDINALS.indexOf(word.toLowerCase()), han);
-    return ordinal < 0 ? Number(word.replace(/\D/g, "")) : ordinal + 1;
+    const letter = /^[a-d]$/i.test(word) ? word.toLowerCase().charCodeAt() : 0;
+    return ordinal < 0 ? Number(word.replace(/\D/g, "")) || letter : ordinal + 1;
   });
   return found.find(Boolean);
 }
 
-/* "0.25 (25%)", "1/4 (a quarter)": another form, or a remark. */
+/* "0.25 (25%)", "1/4 (a quarter)": another form, or a remark; not the argument of "f(3)". */
 function unwrap(tokens) {
-  const open = tokens.findLastIndex((one) => one.text === "(");
-  const inner = tokens.slice(open + 1, -1);
-  const isBehind = tokens.at(-1)?.text === ")" && tokens.slice(0, open).some((one) => one.digits);
-  if (!isBehind || inner.some((one) => one.text === ")")) return null;
-  return [...tokens.slice(0, open), { text: "=" }, ...inner];
+  let open = tokens.length;
+  let depth = 0;
+  do depth += { ")": 1, "(": -1 }[tokens[--open]?.text] ?? 0;
+  while (depth > 0 && open > 0);
+  const before = tokens[open - 1];
+  const isCall = before?.word
+    ? !tokens[open].gap && !isHan(before.word)
+    : before?.text in FUNCTIONS;
+  const isBehind = depth === 0 && tokens.slice(0, open).some((one) => one.digits);
+  if (tokens.at(-1)?.text !== ")" || isCall || !isBehind) return null;
+  return [...tokens.slice(0, open), { text: "=" }, ...tokens.slice(open + 1, -1)];
+}
+
+/* The same of each entry: "0.5 (1/2), 0.25 (1/4)". */
+function unwrapEach(tokens) {
+  const entries = split(tokens, [",", ";"]);
+  if (entries.length < 2 || !entries.some(unwrap)) return null;
+  let at = -1; // the sign before an entry
+  return entries.flatMap((one) => {
+    const sign = tokens.slice(Math.max(at, 0), at + 1);
+    at += one.length + 1;
+    return [...sign, ...(unwrap(one) ?? one)];
+  });
 }
 
 /* --- readings: rows of numbers */
@@ -591,7 +653,7 @@ function parse(text) {
   if (reason > 0) tokens = tokens.slice(0, reason - (tokens[reason - 1].text === "," ? 1 : 0));
   if (!tokens.length || tokens.some(isRefused)) return [];
   const found = [];
-  for (const one of [tokens, unwrap(tokens)].filter(Boolean))
+  for (const one of [tokens, unwrap(tokens), unwrapEach(tokens)].filter(Boolean))
     for (const read of [readEqual, readNamed])
       for (const spaced of [false, true])
         try {
@@ -612,8 +674,11 @@ function toRows(found) {
 export function read(text) {
   if (text.length > LIMIT) return [];
   const plain = simplify(text);
-  const texts = new Set([plain, ...OTHERWISE.map((change) => change(plain))]);
-  return [...texts].flatMap(parse);
+  const upright = plain.replace(TRANSPOSED, "");
+  const texts = new Set([upright, ...OTHERWISE.map((change) => change(upright))]);
+  const readings = [...texts].flatMap(parse);
+  const stays = (rows) => upright === plain || rows.length === 1 || isRagged(rows);
+  return readings.map((rows) => (stays(rows) ? rows : transpose(rows)));
 }
 
 /* --- judging */
@@ -670,9 +735,7 @@ function nameMistake(rows, wanted) {
   const flat = wanted.rows.flat();
   if (isRight(change(-1))) return "sign";
   const isMatrix = wanted.rows.length > 1 && wanted.rows[0].length > 1;
-  const isRagged = rows.some((row) => row.length !== rows[0].length);
-  if (isMatrix && !isRagged && isRight(rows[0].map((_, n) => rows.map((row) => row[n]))))
-    return "transposed";
+  if (isMatrix && !isRagged(rows) && isRight(transpose(rows))) return "transposed";
   const isShare = flat.every((one) => Math.abs(one) <= 1) && !flat.every(isWhole);
   return isShare && isRight(change(0.01)) ? "percent" : "wrong";
 }

@@ -295,6 +295,7 @@ RIGHT: dict[str, list[str]] = {
 # What gives other numbers; what only has another shape, order or sign: test_wrong_answers.py.
 WRONG: dict[str, list[str]] = {
     "assistant": [
+        "return softmax(rewards / beta + np.log(np.maximum(reference, 0.01)))",
         """
             p = reference * np.exp(rewards / min(beta, 2.0))
             return p / p.sum()""",
@@ -304,6 +305,12 @@ WRONG: dict[str, list[str]] = {
         "return softmax(np.clip(rewards / beta, -9, 9) + np.log(reference))",
     ],
     "attention-function": [
+        """
+            first, count = mask.argmax(-1)[:, None], mask.sum(-1)[:, None]
+            j = np.arange(mask.shape[-1])
+            one_run = (j >= first) & (j < first + count)
+            s = query @ key.swapaxes(-2, -1) / np.sqrt(query.shape[-1])
+            return softmax(np.where(one_run, s, -np.inf)) @ value""",
         "return softmax(np.where(mask, query @ key.swapaxes(-2, -1) / 2, -np.inf)) @ value",
         """
             t = key.T if key.ndim == 2 else key.swapaxes(1, 2)
@@ -397,6 +404,12 @@ WRONG: dict[str, list[str]] = {
     ],
     "in-pieces": [
         """
+            if abs(one[0] - two[0]) > 5:
+                return max(one, two, key=lambda piece: piece[0])
+            m = max(one[0], two[0])
+            a, b = one[1] * np.exp(one[0] - m), two[1] * np.exp(two[0] - m)
+            return m, a + b, (a * one[2] + b * two[2]) / (a + b)""",
+        """
             m = max(one[0], two[0])
             r = np.exp(two[0] - one[0])
             whole = (one[1] + two[1] * r) * np.exp(one[0] - m)
@@ -409,6 +422,10 @@ WRONG: dict[str, list[str]] = {
     ],
     "kernels": ["return softmax(-((queries[:, None] - places) ** 2) / h**2) @ heights"],
     "language-model": [
+        """
+            p = softmax(logits)[np.arange(len(targets)), targets]
+            return -np.log(np.clip(p, 1e-3, 1)).mean()""",
+        "return -np.log(softmax(logits)[np.arange(len(targets)), targets] + 1e-9).mean()",
         "return -np.log2(softmax(logits)[np.arange(len(targets)), targets]).mean()",
         "return np.exp(-np.log(softmax(logits)[np.arange(len(targets)), targets]).mean())",
         "return -np.log(softmax(logits)[np.arange(3) % len(targets), targets]).mean()",
@@ -480,6 +497,9 @@ WRONG: dict[str, list[str]] = {
         "return x.reshape(len(x), 2, -1).swapaxes(0, 1)",
     ],
     "positions": [
+        """
+            z = (x[:, 0] + 1j * x[:, 1]) * np.exp(1j * np.clip(angles, -2 * np.pi, 2 * np.pi))
+            return np.stack([z.real, z.imag], axis=-1)""",
         "return x @ [[1, 0], [0, 1]] * np.cos(np.deg2rad(angles))[:, None]",
         """
             x[:, 0] = x[:, 0] * np.cos(angles) - x[:, 1] * np.sin(angles)
@@ -508,8 +528,19 @@ WRONG: dict[str, list[str]] = {
             lengths = np.outer(np.linalg.norm(queries, axis=1), np.linalg.norm(keys, axis=1))
             return abs(queries @ keys.T) / lengths""",
     ],
-    "sequences": ["return softmax(shares) @ vectors", "return shares / shares.max() @ vectors"],
+    "sequences": [
+        "return np.average(vectors, axis=0, weights=np.maximum(shares, 0.5))",
+        "return np.average(vectors, axis=0, weights=np.minimum(shares, 5))",
+        """
+            n = np.round(2 * shares).astype(int)
+            return np.repeat(vectors, n, axis=0).mean(0)""",
+        "return softmax(shares) @ vectors",
+        "return shares / shares.max() @ vectors",
+    ],
     "softmax": [
+        """
+            e = np.exp(scores.astype(np.longdouble))
+            return (e / e.sum(-1, keepdims=True)).astype(float)""",
         """
             e = np.exp(scores - scores[:, :4].max(axis=1, keepdims=True))
             return e / e.sum(axis=1, keepdims=True)""",
@@ -573,6 +604,10 @@ WRONG: dict[str, list[str]] = {
             return out[1:]""",
     ],
     "transformer-block": [
+        """
+            x = x.astype(np.float32)
+            mean, square = x.mean(-1, keepdims=True), (x**2).mean(-1, keepdims=True)
+            return (x - mean) / np.sqrt(square - mean**2)""",
         "return (x - x.mean(-1, keepdims=True)) / (x.std(-1, keepdims=True) + 1e-5)",
         # a result that looks for what is wanted while the judge reads it
         """

@@ -584,7 +584,7 @@ writing = Task(
             300 * np.eye(3, 5),
             -300 * np.eye(4, 5),
             np.arange(8.0).reshape(4, 2),
-            np.eye(3, 4) > 0,
+            np.eye(3, 4) + np.eye(3, 4, 2) > 0,
         ),
     ],
     mistakes={

@@ -450,7 +450,7 @@ writing = Task(
         (np.array([1000.0, 1, 2]), np.array([998.0, 1, 6])),
         (np.array([-1000.0, 3, 2]), np.array([1000.0, 2, 6])),
         (np.array([1000.0, 2, -5]), np.array([-1000.0, 3, 2])),
-        (np.array([-3.0, 2, 6]), np.array([-1.0, 1, 2])),
+        (np.array([-9.0, 2, 6]), np.array([-1.0, 1, 2])),
     ],
     mistakes={
         "The masses were added without bringing them to the same unit e^m.": (

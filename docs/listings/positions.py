@@ -788,7 +788,7 @@ writing = Task(
             )
         ),
     },
-    draw=lambda rng: (halves(rng, 5, 2), rng.uniform(-7, 7, size=5)),
+    draw=lambda rng: (halves(rng, 5, 2), np.array([9, -9, *rng.uniform(-7, 7, size=3)])),
 )
 judge(your_rotation, writing)
 # --8<-- [end:writing-checks]

@@ -394,7 +394,10 @@ writing = Task(
             lambda g, v: (g / g.sum())[:, None] * v
         ),
     },
-    draw=lambda rng: (rng.integers(1, 9, size=5) / 2, halves(rng, 5, 3)),
+    draw=lambda rng: (
+        rng.permutation([0.01, 7.3, *rng.integers(1, 9, size=3) / 2]),
+        halves(rng, 5, 3),
+    ),
 )
 judge(your_average, writing)
 # --8<-- [end:writing-checks]

@@ -559,7 +559,7 @@ writing = Task(
         (np.log([[1.0, 3], [2, 2], [4, 1]]),),
         (np.array([[0.0, 1], [1000, 1001]]),),
         (np.array([[0.0, 1000, 2000], [-2000, 0, -1000], [-5000, -5001, -5001], [-3000, 9, 8]]),),
-        (np.array([np.arange(7.0) ** 4, np.log([1, 99, 999, 9999, 99999, 1, 9])]),),
+        (np.array([np.arange(7.0) ** 6, np.log([1, 99, 999, 9999, 99999, 1, 9])]),),
     ],
     mistakes={
         "Softmax over the queries: with axis 0 the columns sum to 1, and not the rows.": (

@@ -17,7 +17,7 @@ import pytest
 from py_mini_racer import MiniRacer
 
 from attention_docs.locales import read_locale
-from tests.conftest import BUILT, SLUGS, find_page_folder, parse_html, report
+from tests.conftest import BUILT, SLUGS, WRITTEN, find_page_folder, parse_html, report
 
 SCRIPT = Path(__file__).parents[1] / "docs" / "assets" / "answers.js"
 
@@ -712,3 +712,26 @@ def test_the_right_option_stands_anywhere_and_in_all_languages_at_the_same_place
     assert len(three) > 100
     for place in range(3):
         assert three.count(place) <= 0.45 * len(three), [three.count(n) for n in range(3)]
+
+
+def _count_signs(option: str) -> int:
+    """How long an option is, without its reason and about as it is shown."""
+    shown = option.split(" — ")[0].replace("\\operatorname", "")
+    return len(re.sub(r"\\[a-z]+", "x", re.sub(r"[${}`*^_ ]", "", shown)))
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_longest_option_is_right_no_more_often_than_by_chance(lang: str) -> None:
+    """Of three options a third of the longest are right, where several are as long by lot."""
+    hits = []
+    for slug in WRITTEN:
+        page = (SCRIPT.parents[2] / "docs" / lang / f"{slug}.md").read_text(encoding="utf-8")
+        for found in re.finditer(r"(?:^ *- \[[ x]\] .*\n){3,}", page, re.M):
+            options = re.findall(r"- \[([ x])\] (.*)", found[0])
+            lengths = [_count_signs(text) for _, text in options]
+            longest = [
+                mark for (mark, _), n in zip(options, lengths, strict=True) if n == max(lengths)
+            ]
+            hits.append(longest.count("x") / len(longest))
+    assert len(hits) > 100
+    assert sum(hits) <= 0.38 * len(hits), sum(hits) / len(hits)

@@ -478,6 +478,8 @@ Q.windows = lambda x, k: 2 * windows(x, k)
     "import math\nmath.sqrt = math.exp",
     "from attention_docs.softmax import softmax\n"
     "softmax.__wrapped__.__code__ = (lambda s, axis: s).__code__",
+    "np.median.__wrapped__.__code__ = (lambda *given: 9.0).__code__",
+    "import statistics\nstatistics.NormalDist.cdf.__code__ = (lambda self, x: 9.0).__code__",
     "import attention_docs.figures.figure as F\nF.Figure.svg = lambda self, lang: 'broken'",
     "from fractions import Fraction\nFraction.__add__ = Fraction.__sub__",
     "import itertools\nitertools.pairwise = lambda row: []",
@@ -513,7 +515,9 @@ def test_what_a_first_block_does_to_a_library_is_undone(edit: str) -> None:
         "import numpy as np\nimport math\nfrom attention_docs.text import text\n"
         "from attention_docs.sequences import windows\nfrom attention_docs.softmax import softmax",
         "print(text(softmax(np.array([[0.0, 1.0]])), '.4f'), windows(np.ones((3, 2)), 1).shape)",
-        "print(text(np.exp(2.0), '.4f'), text(math.sqrt(4.0), '.1f'))",
+        "import statistics\n"
+        "print(text(np.exp(2.0), '.4f'), text(math.sqrt(4.0), '.1f'))\n"
+        "print(text(np.median([1.0, 2.0]), '.1f'), text(statistics.NormalDist().cdf(0.0), '.1f'))",
         "from attention_docs.figures import bar_chart\n"
         "bar_chart(['a'], {'': [1]}, ylabel='y', spec='d')",
         "import random\nfrom decimal import Decimal\nfrom fractions import Fraction\n"

@@ -120,9 +120,10 @@ class Session:
         What runs again with the same edits is restored as far as a copy goes; a page on which
         they are undone gets a Python of its own.
         """
-        if not self.state.package.is_unchanged():
+        kept = {*map(replace_questions, loads(codes))}
+        if self.lasting <= kept and not self.state.package.is_unchanged():
             self.lasting |= self.edits
-        return not self.lasting <= {*map(replace_questions, loads(codes))}
+        return not self.lasting <= kept
 
     def begin(self, codes: str, asked: str = "[]") -> int:
         """Take the code of all blocks (JSON); the number of the first one that must run.

@@ -42,6 +42,7 @@ WILD_PARTS |= {
 WILD_PARTS |= {"pickle", "register", "running", "setattr", "setbufsize", "setcontext", "seterrcall"}
 WILD_PARTS |= {"setflags", "setitem", "site", "subprocess", "sys", "threading", "traceback"}
 WILD_PARTS |= {"unittest", "update_wrapper", "warnings", "weakref"}
+WILD_PARTS |= {"ForwardRef", "get_type_hints"}  # they run a text
 """The same as parts of a module, or of another thing."""
 FRAMES = ("f_", "tb_", "gi_", "cr_", "ag_")  # attributes of frames, and of what holds one
 OWN_METHODS = {"__init__", "__name__", "__doc__", "__len__", "__post_init__"}
@@ -60,6 +61,8 @@ def reaches_out(code: str, published: str = "") -> bool:
         [True, True, True]
         >>> reaches_out("from attention_docs.locales import read_locale")
         True
+        >>> [reaches_out(code) for code in ("collections._sys.exit()", "typing.get_type_hints(f)")]
+        [True, True]
         >>> reaches_out("class A:\n    def f(self):\n        self.x = 1")
         False
         >>> reaches_out("Counter.total = 1", "Counter.total = 0")
@@ -106,7 +109,7 @@ def _list_words(node: ast.AST) -> Iterator[str]:
     """What of one node of the syntax reaches out."""
     is_part = isinstance(node, ast.Attribute | ast.alias | ast.ImportFrom)
     for name in _list_names(node):
-        is_pythons = name.startswith("__") and name not in OWN_METHODS
+        is_pythons = name.startswith("_" if is_part else "__") and name not in OWN_METHODS
         is_wild = name in (WILD_PARTS if is_part else WILD_NAMES)
         if is_wild or is_pythons or (is_part and name.startswith(FRAMES)):
             yield name

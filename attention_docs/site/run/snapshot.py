@@ -10,6 +10,7 @@ import importlib
 import io
 import itertools
 import marshal
+import operator
 import pickle
 import random
 import sys
@@ -27,6 +28,8 @@ LAZY = "array_api_compat.numpy"  # copies the names of NumPy when a function fir
 DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)
 WATCHED = {OWN, "array_api_compat", "builtins"} | TAME_MODULES - {"torch"}
 """Packages whose modules are noted: what code may import."""
+FUNCTION_PARTS = ("__code__", "__defaults__", "__kwdefaults__")
+_get_function_parts = operator.attrgetter(*FUNCTION_PARTS)
 HEAP_TYPE = 1 << 9  # a class that was made in Python, or that can be changed like one
 
 Fixed = dict[int, Any]
@@ -223,7 +226,7 @@ def _is_fixed(value: Any) -> bool:
 def _list_parts(holder: Any) -> Mapping[str, Any]:
     """What can be set in a module, a class or a function that stays the same object."""
     if isinstance(holder, types.FunctionType):
-        return {key: getattr(holder, key) for key in ("__code__", "__defaults__", "__kwdefaults__")}
+        return dict(zip(FUNCTION_PARTS, _get_function_parts(holder), strict=True))
     parts: Mapping[str, Any] = vars(holder)
     return parts
 
@@ -245,7 +248,7 @@ def _fill_table(table: Any, wanted: Any) -> None:
 
 
 class Noted:
-    """A module, a class or a function, with what it held when it was noted."""
+    """A module or a class, with what it held when it was noted."""
 
     def __init__(self, holder: Any) -> None:
         self.holder = holder
@@ -270,6 +273,8 @@ class PackageState:
         self.loaded = 0
         self.names: set[str] = set()
         self.seen: list[Noted] = []
+        self.functions: list[types.FunctionType] = []  # thousands: compared without a loop
+        self.parts: list[tuple[Any, ...]] = []  # of each of them
         self.arrays: dict[int, tuple[Any, Any]] = {}
         self.tables: dict[int, tuple[Any, Any]] = {}
         self.caches: list[Callable[[], None]] = []  # what empties them
@@ -297,11 +302,14 @@ class PackageState:
         self.seen += [
             Noted(one) for one in made if isinstance(one, type) and one.__flags__ & HEAP_TYPE
         ]
+        made += [part for one in made if isinstance(one, type) for part in vars(one).values()]
+        made += [one.__wrapped__ for one in made if hasattr(one, "__wrapped__")]
+        functions = [one for one in made if isinstance(one, types.FunctionType)]
+        self.functions += functions
+        self.parts += map(_get_function_parts, functions)
         if not name.startswith(OWN):
             return
         self.caches += [one.cache_clear for one in made if hasattr(one, "cache_clear")]
-        inner = [one.__wrapped__ for one in made if hasattr(one, "__wrapped__")]
-        self.seen += [Noted(one) for one in [*made, *inner] if isinstance(one, types.FunctionType)]
         arrays = [one for one in parts if isinstance(one, np.ndarray)]
         self.arrays.update({id(one): (one, one.copy()) for one in arrays})
         for key, one in vars(module).items():
@@ -343,4 +351,12 @@ class PackageState:
                 setattr(holder, key, value)
 
     def _find_changes(self) -> Iterator[tuple[Any, str, Any]]:
-        return itertools.chain.from_iterable(one.find_changes() for one in self.seen)
+        yield from itertools.chain.from_iterable(one.find_changes() for one in self.seen)
+        flat = itertools.chain.from_iterable
+        now = [*map(_get_function_parts, self.functions)]
+        if not any(map(operator.is_not, flat(now), flat(self.parts))):
+            return
+        for function, parts, others in zip(self.functions, self.parts, now, strict=True):
+            for key, value, other in zip(FUNCTION_PARTS, parts, others, strict=True):
+                if value is not other:
+                    yield function, key, value

@@ -519,6 +519,12 @@ WRONG: dict[str, list[str]] = {
     "scaling": [
         "return queries @ keys.T / int(np.sqrt(queries.shape[-1]))",
         "return softmax(queries @ keys.T / np.sqrt(queries.shape[-1]))",
+        """
+            import attention_docs.figures.tasks as judge
+            import gc
+            gc.callbacks.append(lambda *_: vars(judge).update(_agree=lambda *_: True))
+            gc.set_threshold(1, 1, 1)
+            return queries @ keys.T""",
     ],
     "score-functions": [
         """

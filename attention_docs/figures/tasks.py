@@ -39,6 +39,7 @@ GIVEN = {"np": np, "softmax": softmax}
 HELPERS = ("checks", "signatures", "text")  # modules of the package that do no chapter's work
 LIBRARIES = {"numpy", "attention_docs", *sys.stdlib_module_names} - {"__main__"}
 AROUND = {"settrace", "setprofile", "_getframe", "__code__", "__globals__", "f_back"}
+AROUND |= {"__import__", "addaudithook", "callbacks", "compile", "eval", "exec", "gc"}
 """Names by which a function would look at its judge instead of its arguments."""
 _get_class_name: Callable[[type], str] = vars(type)["__name__"].__get__
 """The name of a class, whatever its metaclass makes of it."""

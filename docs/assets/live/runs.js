@@ -268,9 +268,9 @@ export class Runs {
       cell.showError(null); // what is as it was before the error does not run again
       cell.unrun = false;
     }
-    const stale = this.page.staleText.update();
+    const [stale, old] = this.page.staleText.update();
     for (const cell of cells) cell.output.updateCopy();
-    const all = outputs + values + stale;
+    const all = outputs + values + stale + old;
     const isPlain = !all && !cells.some((cell) => cell.edited);
     const { failed, ready, done } = this.words;
     const texts = [this.failed ? failed : isPlain ? ready : done];

@@ -53,6 +53,7 @@ export class StaleText {
         const box = this.makeScope();
         box.isExercise = child.matches(".exercise");
         if (child.matches("details")) here.folds.push(box);
+        if (child.matches(".result")) this.registerExample(child, box);
         this.walk(child, box);
       } else {
         if (child.matches(TEXTS)) this.addText(child, here);
@@ -68,6 +69,15 @@ export class StaleText {
     scope.cells.add(cell);
     for (const caption of place.querySelectorAll("figcaption")) {
       if (!caption.closest(".drawing, .table-frame")) this.addText(caption, scope);
+    }
+  }
+
+  /* The blocks that a result names, where it speaks of the page's example. */
+  registerExample(result, scope) {
+    if (!result.textContent.includes(this.words.example)) return;
+    for (const { hash } of result.querySelectorAll('.result-links a[href^="#out-"]')) {
+      const cell = this.cells.find(({ id }) => `#out-${id}` === hash);
+      if (cell) scope.cells.add(cell);
     }
   }
 
@@ -196,7 +206,7 @@ export class StaleText {
 
   /* --- the marks */
 
-  /* Mark what is stale and nothing else; how many passages that are. */
+  /* Mark what is stale and nothing else; how many passages that are, and how many outputs. */
   update() {
     const [dependents, old] = this.findDependents();
     const touched = this.findTouched(dependents);
@@ -219,7 +229,7 @@ export class StaleText {
     this.show(stale, notes);
     this.markOutputs(touched, old);
     const outputs = [...touched].filter((cell) => cell.output.frame && (cell.torch || cell.later));
-    return stale.size + outputs.length;
+    return [stale.size, outputs.length];
   }
 
   show(stale, notes) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import unicodedata
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -519,6 +520,108 @@ def test_what_a_link_changes_is_shown_before_it_runs(
     assert "a stranger wrote this" in editor.locator("textarea").input_value()
     assert editor.locator(".live-foreign").is_visible()
     assert editor.is_visible()
+
+
+HIDING = """y = 2SPACES; print("HIDDEN")
+s = "\u202e )'olleh'(tnirp \u2066"  # \u202e } \u2066
+t = "\u200b\ufeff\u00a0\U000e0041\r\u3164"; u = "אב"; v = "גד"
+print(ascii(s + t))""".replace("SPACES", 600 * " ")
+# Of each line on the screen: do its characters stand from left to right, and within the box?
+TURNED = """(box) => {
+  const found = [];
+  const right = box.getBoundingClientRect().right;
+  for (const line of box.querySelectorAll(".pce-line")) {
+    const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
+    let last = null;
+    while (walker.nextNode()) for (let at = 0; at < walker.currentNode.length; at += 1) {
+      const range = document.createRange();
+      range.setStart(walker.currentNode, at);
+      range.setEnd(walker.currentNode, at + 1);
+      const place = range.getBoundingClientRect();
+      const isTurned = last && Math.abs(place.top - last.top) < 2 && place.left < last.left;
+      const isSeen = range.toString().trim();
+      if (isTurned || (isSeen && place.right > right)) found.push(line.textContent.slice(at));
+      last = place;
+    }
+  }
+  return found;
+}"""
+
+
+@needs_live
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_code_of_a_link_is_hidden(width: int, visit: Visit, site: Path) -> None:
+    """By a long line, marks that do not show, or letters that turn what is around them."""
+    path = make_path("en", "eight-steps")
+    path += make_link(site, HIDING + 60 * "\n" + "print('END')")
+    tab = visit(path, service_workers="block")
+    tab.set_viewport_size({"width": width, "height": 700})
+    page = Live(tab)
+    shown = page.field(BLOCK).input_value()
+    left = [one for one in shown if unicodedata.category(one)[0] in "CZ" and one not in " \n"]
+    assert left == []
+    assert r'"\u202e )' in shown
+    assert r'"\u200b\ufeff\u00a0\U000e0041\u000d\u3164"' in shown
+    box = tab.locator(f'.block[data-block="{BLOCK}"] .prism-code-editor')
+    assert box.evaluate("(one) => one.scrollHeight <= one.clientHeight + 1")
+    assert box.evaluate(TURNED) == []
+    assert box.locator("textarea").evaluate("(one) => getComputedStyle(one).unicodeBidi") == (
+        "bidi-override"
+    )
+    page.run()
+    hidden, said, end = page.output(BLOCK).split("\n")[:3]
+    assert (hidden, end) == ("HIDDEN", "END")
+    assert said == ascii("\u202e )'olleh'(tnirp \u2066\u200b\ufeff\u00a0\U000e0041\r\u3164")
+
+
+@needs_live
+@in_one_language
+def test_a_link_on_an_open_page_asks(lang: str, visit: Visit, site: Path) -> None:
+    """What a reader has written or is reading makes way if they agree; Back brings it again."""
+    asked: list[str] = []
+    answers = iter([False, True, True, False])
+
+    def answer(dialog: Any) -> None:
+        asked.append(dialog.message)
+        dialog.accept() if next(answers) else dialog.dismiss()
+
+    tab = visit(make_path(lang, "eight-steps"), service_workers="block")
+    tab.on("dialog", answer)
+    page = Live(tab, lang)
+    first, second = (make_link(site, f"print('{name}')") for name in ("first", "second"))
+
+    def follow(hash_: str) -> None:
+        tab.evaluate("(hash) => { location.hash = hash; }", hash_)
+
+    def wait_for(code: str) -> None:
+        tab.wait_for_function(
+            f"(code) => document.querySelector('[data-block={BLOCK}] textarea').value === code",
+            arg=code,
+        )
+
+    field = page.edit(BLOCK)
+    page.wait_until_settled()
+    field.fill("print('mine')")
+    follow(first)
+    tab.wait_for_function("!location.hash")
+    wait_for("print('mine')")
+    follow(first)
+    wait_for("print('first')")
+    box = tab.locator(f'.block[data-block="{BLOCK}"] .live-foreign')
+    assert box.is_visible()
+    follow(second)
+    wait_for("print('second')")
+    tab.go_back()  # refused: it is a stranger's again
+    tab.wait_for_function("(hash) => location.hash === hash", arg=second)
+    wait_for("print('second')")
+    assert asked == 4 * [page.words["replace"]]
+    tab.reload()
+    page.field(BLOCK)
+    wait_for("print('second')")
+    follow("#")
+    wait_for("print('mine')")
+    assert box.count() == 0 or not box.is_visible()
+    assert len(asked) == 4
 
 
 @needs_live

@@ -317,8 +317,9 @@ function printLast(kind, title, boxes, named, parts) {
 // A link, or earlier edits in this tab, begin without a press.
 function followLinks() {
   const isLink = () => location.hash.startsWith("#live=");
-  addEventListener("hashchange", () => {
-    if (isLink()) withLivePage((page) => page.follows(location.hash));
+  addEventListener("hashchange", ({ oldURL }) => {
+    const isOpen = document.documentElement.classList.contains("live-open");
+    if (isLink() || isOpen) withLivePage((page) => page.moves(new URL(oldURL).hash));
   });
   // edits of this page, earlier in this tab
   let stored = false;

@@ -46,14 +46,15 @@ export class Cell {
   set(code) {
     this.code = code;
     this.editor?.set(code);
+    if (this.box) this.box.querySelector(".live-foreign").hidden = !this.foreign;
     this.updateKnobs();
     this.updateListing();
     this.page.sharing.noteEdits();
   }
 
   reset() {
-    this.set(this.base);
     this.resetRun();
+    this.set(this.base);
     this.output.reset();
     this.showError(null);
     this.output.paint();

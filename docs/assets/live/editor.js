@@ -14,6 +14,7 @@ export function makeEditor(value, label, { change, run, leave }) {
     tabSize: 4,
     insertSpaces: true,
     lineNumbers: false,
+    wordWrap: true, // no code out of sight behind a long line
     value,
     onUpdate: (code) => silent || change(code),
   };

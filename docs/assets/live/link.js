@@ -72,10 +72,18 @@ async function translated(entries, cells, lang, cellsIn) {
   return entries.map((entry) => entry.map((part, n) => (n === 4 ? translate(part) : part)));
 }
 
+/* What does not show, or moves what does. As Python writes it in a string, it reads as it runs. */
+const UNSEEN = /[^\P{C}\t\n]|[^\P{Z} \u3000]|\p{Default_Ignorable_Code_Point}/gu;
+
+function escapeCharacter(one) {
+  const hex = one.codePointAt(0).toString(16);
+  return hex.length > 4 ? `\\U${hex.padStart(8, "0")}` : `\\u${hex.padStart(4, "0")}`;
+}
+
 function refuseTooMuch(codes) {
   const code = codes.join("\n");
   if (code.length > MOST_CODE) throw new RangeError(`more than ${MOST_CODE} characters`);
-  const lines = code.split(/\r\n?|\n/).length;
+  const lines = code.split("\n").length;
   if (lines > MOST_LINES) throw new RangeError(`more than ${MOST_LINES} lines`);
 }
 
@@ -110,7 +118,8 @@ export async function edits(fragment, cells, lang, cellsIn) {
   const inflated = through(new DecompressionStream("deflate-raw"), packed);
   const json = await collectBytes(inflated, MOST_JSON);
   const entries = JSON.parse(new TextDecoder().decode(json));
-  const found = selectFitting(await translated(entries, cells, lang, cellsIn), cells);
-  refuseTooMuch(found.fitting.map(([, code]) => code));
-  return found;
+  const { fitting, lost } = selectFitting(await translated(entries, cells, lang, cellsIn), cells);
+  const shown = fitting.map(([cell, code]) => [cell, code.replace(UNSEEN, escapeCharacter)]);
+  refuseTooMuch(shown.map(([, code]) => code));
+  return { fitting: shown, lost };
 }

@@ -102,6 +102,7 @@ class LivePage {
 
   reset() {
     this.runs.reset();
+    this.sharing.hash = "";
     if (isLink(location.hash)) history.replaceState(null, "", location.pathname + location.search);
   }
 
@@ -137,7 +138,7 @@ export async function prepare() {
 
 export const begin = () => page.run(() => page.sharing.begin());
 
-export const follows = (fragment) => page.run(() => page.sharing.follow(fragment));
+export const moves = (from) => page.run(() => page.sharing.move(from, location.hash));
 
 export const edit = (id) =>
   page.run(async () => {

@@ -16,18 +16,25 @@ async function copyText(coming) {
 export class Sharing {
   constructor(page) {
     Object.assign(this, { page, bar: page.bar, words: page.words });
+    this.hash = ""; // of the address whose edits the page holds
+    this.left = new Map(); // edits that a link has replaced, by the address where they were
   }
 
   /* --- in this tab */
 
-  noteEdits() {
+  collect() {
     const { cells, lang } = this.page;
-    const entries = listEntries(cells, lang);
-    this.bar.setEdited(entries.length > 0);
     const foreign = cells.filter((cell) => cell.foreign).map((cell) => cell.id);
+    return { entries: listEntries(cells, lang), foreign };
+  }
+
+  noteEdits() {
+    const edits = this.collect();
+    const isEdited = edits.entries.length > 0;
+    this.bar.setEdited(isEdited);
+    const stored = { ...edits, hash: this.hash, left: [...this.left] };
     try {
-      if (entries.length)
-        sessionStorage.setItem(STORED, JSON.stringify({ entries, foreign, hash: location.hash }));
+      if (isEdited) sessionStorage.setItem(STORED, JSON.stringify(stored));
       else sessionStorage.removeItem(STORED);
     } catch {
       /* a browser that stores nothing, or no more */
@@ -36,16 +43,44 @@ export class Sharing {
 
   /* Show what this tab has stored, but where a link has other edits. */
   begin() {
-    const { hash } = location;
     let stored = null;
     try {
       stored = JSON.parse(sessionStorage.getItem(STORED));
     } catch {
       /* a browser that stores nothing */
     }
-    return stored && (!isLink(hash) || hash === stored.hash)
-      ? this.restore(stored)
-      : this.follow(hash);
+    this.hash = stored?.hash ?? "";
+    this.left = new Map(stored?.left);
+    return this.hasOther(location.hash)
+      ? this.replace(stored, this.hash, location.hash)
+      : this.restore(stored);
+  }
+
+  hasOther(hash) {
+    return hash !== this.hash && (isLink(hash) || this.left.has(hash));
+  }
+
+  /* The address has changed. What a reader has written or read makes way if they agree; their own
+     edits come back unasked. */
+  async move(from, to) {
+    if (!this.hasOther(to)) return;
+    const edits = this.collect();
+    const isOwn = this.left.get(to)?.foreign.length === 0;
+    if (edits.entries.length && !isOwn && !confirm(this.words.replace)) {
+      history.replaceState(null, "", from || location.pathname + location.search);
+      return;
+    }
+    this.page.runs.reset();
+    await this.replace(edits, from, to);
+  }
+
+  /* Keep edits for the way back, and show those of another address. */
+  replace(edits, from, to) {
+    const kept = this.left.get(to);
+    this.left.delete(to);
+    if (edits?.entries.length) this.left.set(from, edits);
+    this.hash = to;
+    return kept ? this.restore(kept) : this.follow(to);
   }
 
   async restore({ entries, foreign }) {
@@ -60,7 +95,8 @@ export class Sharing {
     const { cells, lang } = this.page;
     const address = link(cells, lang).then((hash) => {
       history.replaceState(null, "", hash);
-      this.noteEdits(); // this address is theirs
+      this.hash = hash; // this address is theirs
+      this.noteEdits();
       return location.href;
     });
     const copied = copyText(address).then(

@@ -252,7 +252,8 @@ def test_why_soft(chapter):
     answer = mpmath.fsum(a * v[0] for a, v in zip(weights, CONTENTS, strict=True))
     slope = weights[0] * (50 - answer) + weights[1] * (45 - answer)
     assert abs(mpmath.diff(mix_minutes, 0) - slope) < 1e-9
-    assert chapter.values("soft") == [f"{float(-slope):.0f}"] == ["10"]
+    scarce = f"{1 / (1 + 2 * float(mpmath.exp(3))):.4f}"  # of the scores 3, 0 and 3
+    assert chapter.values("soft") == [scarce, f"{float(-slope):.0f}"] == ["0.0243", "10"]
 
 
 def test_sharper(chapter):

@@ -299,8 +299,8 @@ def test_a_page_says_what_it_is_and_where_its_twins_are(site: Path) -> None:
         ("zh-hant", "方差", "scaling"),  # and in its words
         ("zh-hant", "掩码", "masking"),
         ("zh-hant", "循环神经网络", "sequences"),
-        ("zh-hant", "每個參數只管一個相對位置", "sequences"),
-        ("zh-hant", "每个参数只管一个相对位置", "sequences"),
+        ("zh-hant", "每個參數只管一個位置", "sequences"),
+        ("zh-hant", "每个参数只管一个位置", "sequences"),
         ("zh-hant", "層正規化", "transformer-block"),
         ("zh-hant", "layer norm", "transformer-block"),
         ("zh-hant", "高斯分佈", "scaling"),  # as most people there type it
@@ -310,7 +310,7 @@ def test_a_page_says_what_it_is_and_where_its_twins_are(site: Path) -> None:
         ("zh", "遮罩", "masking"),
         ("zh", "變異數", "scaling"),
         ("zh", "循環神經網路", "sequences"),
-        ("zh", "每個參數只管一個相對位置", "sequences"),
+        ("zh", "每個參數只管一個位置", "sequences"),
         ("en", "正規化", "transformer-block"),
     ],
 )

@@ -747,7 +747,7 @@ def test_measured(chapter, stacks):
     low = [sqrt(stacks[N, False][1].mean(axis=1).min()) for N in (12, 24)]
     wanted = [f"{one:.2f}" for one in low]
     wanted += [f"{level.min():.2f}", f"{level.max():.2f}", f"{sqrt(pre_r2[12].mean()):.1f}"]
-    assert chapter.values("gradients") == [*chapter.values("stacking"), *wanted]
+    assert chapter.values("intervals") == wanted
     # What the text says: a valley, deeper with depth; in pre-norm growth on every step down.
     assert low[1] < low[0] < 0.5 * sqrt(post[0].mean())
     assert (np.diff(pre.mean(axis=1)) < 0).all()

@@ -21,7 +21,7 @@ import lxml.html
 import nbformat
 import pytest
 
-from attention_docs.colours import resolve_colours
+from attention_docs.colours import write_plainly
 from attention_docs.locales import read_locale
 from attention_docs.site.read.reader import read_page
 from tests.conftest import (
@@ -50,7 +50,7 @@ LINKED = re.compile(r'<a [^>]*class="chapter">(<text[^>]*>)[^<]*</text></a>')
 # Runs cells as a kernel does: one namespace; the value of a last expression is the cell's result.
 KERNEL = """
 import ast, contextlib, io, json, sys
-from attention_docs.colours import resolve_colours
+from attention_docs.colours import write_plainly
 space, done = {"__name__": "__main__"}, []
 for code in json.load(sys.stdin):
     tree, printed, value = ast.parse(code), io.StringIO(), None
@@ -59,7 +59,7 @@ for code in json.load(sys.stdin):
         exec(compile(tree, "<cell>", "exec"), space)
         if last is not None:
             value = eval(compile(ast.Expression(last.value), "<cell>", "eval"), space)
-    drawn = resolve_colours(value.svg(sys.argv[1])) if hasattr(value, "svg") else ""
+    drawn = write_plainly(value.svg(sys.argv[1])) if hasattr(value, "svg") else ""
     done.append([printed.getvalue(), drawn])
 json.dump(done, sys.stdout)
 """
@@ -122,7 +122,7 @@ def test_notebooks_hold_the_code_of_the_page_and_what_it_gave(
         ]
         assert [cell["id"] for cell in cells] == [f"code-{block.id}"[:64] for block in blocks]
         path = find_folder(site, lang, slug) / "index.html"
-        html = LINKED.sub(r"\1", resolve_colours(path.read_text(encoding="utf-8")))
+        html = LINKED.sub(r"\1", write_plainly(path.read_text(encoding="utf-8")))
         shown = {f"out-{b.id}": c for b, c in zip(blocks, cells, strict=True) if c["outputs"]}
         texts = {name: read_printed(cell).rstrip("\n") for name, cell in shown.items()}
         assert texts == page(lang, slug).outputs

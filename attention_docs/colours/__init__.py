@@ -12,6 +12,7 @@ import tomllib
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
+from unicodedata import normalize
 
 from attention_docs.locales import Locale
 
@@ -38,6 +39,9 @@ NAMES = (
 """The custom properties, without their dashes."""
 
 VARIABLE = re.compile(r"var\(--([\w-]+)\)")
+ROOT = re.compile(
+    '<tspan class="root"[^>]*>.*?‾</tspan><tspan dx=[^>]*>(.*?)</tspan>(<tspan.*?</tspan>)?</tspan>'
+)
 ROLE = re.compile(r"var\(--role-([a-z-]+?)(?:-fill)?\)")
 
 
@@ -81,6 +85,17 @@ def resolve_colours(drawing: str) -> str:
     """
     light = read_palette("light")
     return VARIABLE.sub(lambda found: light.get(found[1], found[0]), drawing)
+
+
+def write_plainly(drawing: str) -> str:
+    """A drawing for a place without the site's style sheet: in its light colours, roots as text."""
+    return ROOT.sub(_write_root, resolve_colours(drawing))
+
+
+def _write_root(found: re.Match[str]) -> str:
+    argument, below = (normalize("NFKC", one) for one in found.groups(default=""))
+    slant = ' font-style="italic"' * argument.isalpha()
+    return f"√<tspan{slant}>{argument}</tspan>{below}"
 
 
 def list_roles(drawing: str) -> list[str]:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from attention_docs import locales
+from attention_docs.colours import write_plainly
 from attention_docs.figures.numbers import typeset_short
-from attention_docs.figures.svg import svg_document, write_plainly
+from attention_docs.figures.svg import svg_document
 from attention_docs.locales.strings import Translator
 from attention_docs.running.signs import set_minus
 

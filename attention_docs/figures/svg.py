@@ -8,9 +8,8 @@ from functools import lru_cache
 from html import escape
 from math import ceil
 from string import ascii_lowercase
-from unicodedata import normalize
 
-from attention_docs.colours import NAMES, ROLES, resolve_colours
+from attention_docs.colours import NAMES, ROLES
 
 WIDTHS = BESIDE_TEXT, COLUMN, PAGE = 376, 560, 640
 """How wide figures stand on a page, in px: each takes the first one in which it has room."""
@@ -157,9 +156,6 @@ MATH = "Attention Math"  # the font of the formulas, whose sizes in em these are
 RISE = 0.76  # of √, whose top lies on the line of text, to the height of the sign ‾
 BAR, EDGE, SPACE = 0.568, 0.056, 0.68  # the ink of ‾, where it begins, and how wide the sign is
 DIGIT, LETTER, SMALL = 0.5, 0.52, 0.75  # width of a digit, and of a letter; size of an index
-ROOT = re.compile(
-    '<tspan class="root"[^>]*>.*?‾</tspan><tspan dx=[^>]*>(.*?)</tspan>(<tspan.*?</tspan>)?</tspan>'
-)
 AROUND = 0.03  # from the argument to each end of the line above it
 
 
@@ -230,17 +226,6 @@ def _set_root(argument: str, index: str) -> str:
     below = index and f'<tspan dy=".25em" font-size=".75em">{_slant(index)}</tspan>'
     kind = f'class="root" font-family="{MATH}" font-weight="400"'
     return f"<tspan {kind}>{body}{below}</tspan>"
-
-
-def write_plainly(drawing: str) -> str:
-    """A drawing for a place without the site's style sheet: in its light colours, roots as text."""
-    return ROOT.sub(_write_root, resolve_colours(drawing))
-
-
-def _write_root(found: re.Match[str]) -> str:
-    argument, below = (normalize("NFKC", one) for one in found.groups(default=""))
-    slant = ' font-style="italic"' * argument.isalpha()
-    return f"√<tspan{slant}>{argument}</tspan>{below}"
 
 
 def _slant(symbol: str) -> str:

@@ -462,21 +462,6 @@ table(
 )
 # --8<-- [end:fits]
 
-# --8<-- [start:kept]
-texts, n, layers, d, heads = 8, 512, 32, 4096, 32
-kept = {  # bytes for a token in a layer
-    "all": 34 * d + 5 * heads * n,
-    "without attention weights": 34 * d,
-    "inputs, and one layer": 2 * d + (34 * d + 5 * heads * n) / layers,  # gradient checkpointing
-}
-table(
-    [[texts * n * layers * size / 10**9] for size in kept.values()],
-    columns=["GB"],
-    index=list(kept),
-    spec=".1f",
-)
-# --8<-- [end:kept]
-
 # --8<-- [start:quantised]
 rng = np.random.default_rng(SEED)
 matrix = rng.standard_normal((256, 256))  # rows of weights; x times each of them
@@ -510,6 +495,21 @@ table(
     spec=".1f",
 )
 # --8<-- [end:quantised]
+
+# --8<-- [start:kept]
+texts, n, layers, d, heads = 8, 512, 32, 4096, 32
+kept = {  # bytes for a token in a layer
+    "all": 34 * d + 5 * heads * n,
+    "without attention weights": 34 * d,
+    "inputs, and one layer": 2 * d + (34 * d + 5 * heads * n) / layers,  # gradient checkpointing
+}
+table(
+    [[texts * n * layers * size / 10**9] for size in kept.values()],
+    columns=["GB"],
+    index=list(kept),
+    spec=".1f",
+)
+# --8<-- [end:kept]
 
 # --8<-- [start:dtypes]
 import torch

@@ -262,6 +262,16 @@ print(f"W_1 W_2 = {text((W_1 @ W_2)[:, 0], '.0f')}")
 print(f"Outputs: {text(linear[:, 0], '.0f')}")
 # --8<-- [end:collapse]
 
+# --8<-- [start:one-token]
+x = np.array([1.0, 0, 0, 0])
+bar_chart(
+    [f"component {c}" for c in (1, 2, 3, 4)],
+    [("before LayerNorm", x), ("after LayerNorm", layer_norm(x, eps=0))],
+    ylabel="component",
+    spec=".4g",
+)
+# --8<-- [end:one-token]
+
 # --8<-- [start:mistake-ddof]
 x_1 = np.array([1.0, 0, 0, 0])
 wrong = (x_1 - x_1.mean()) / x_1.std(ddof=1)  # WRONG: divides by d - 1
@@ -296,16 +306,6 @@ table(
     spec=".4f",
 )
 # --8<-- [end:ddof-torch]
-
-# --8<-- [start:one-token]
-x = np.array([1.0, 0, 0, 0])
-bar_chart(
-    [f"component {c}" for c in (1, 2, 3, 4)],
-    [("before LayerNorm", x), ("after LayerNorm", layer_norm(x, eps=0))],
-    ylabel="component",
-    spec=".4g",
-)
-# --8<-- [end:one-token]
 
 # --8<-- [start:layer-norm-properties]
 token = [Fraction(c) for c in (1, 0, 0, 0)]

@@ -16,7 +16,7 @@ from typing import Any
 import lxml.etree
 import lxml.html
 
-from attention_docs.figures.svg import write_plainly
+from attention_docs.colours import write_plainly
 
 XHTML = "http://www.w3.org/1999/xhtml"
 MATHML = "http://www.w3.org/1998/Math/MathML"

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from attention_docs.figures.svg import write_plainly
+from attention_docs.colours import write_plainly
 from attention_docs.running.names import find_names
 from attention_docs.site.addresses import name_wheel
 from attention_docs.site.publish.catalogue import Catalogue, PublishedPage

@@ -82,7 +82,8 @@ class Panel {
   scroll() {
     const box = this.own.firstChild;
     if (box) box.scrollIntoView();
-    else (this.given.text ? this.offer : this).element.scrollIntoView({ block: "nearest" });
+    else if (this.given.text) this.offer.element.scrollIntoView({ block: "center" });
+    else this.element.scrollIntoView({ block: "nearest" });
   }
 
   /* The text, the fields, the pressed token, and what the view `keeps` besides. */

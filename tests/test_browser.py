@@ -1138,22 +1138,22 @@ def test_a_long_formula_scrolls_in_its_box_by_keys(lang: str, visit: Visit) -> N
 @each_language
 def test_what_is_cut_fades_where_it_goes_on(lang: str, visit: Visit) -> None:
     """And nowhere else: not where it ends, nor where all of it is in sight."""
-    tab = visit(make_path(lang, "batches"), width=340)
+    tab = visit(make_path(lang, "memory"), width=340)
     tab.add_style_tag(content=WHOLE)
     tab.evaluate(NEAR)
     tab.evaluate(SETTLED)
     assert tab.evaluate(UNMARKED) == []
-    drawing = tab.locator("#out-matrix .inner.drawing >> visible=true")
+    drawing = tab.locator("#out-overlap .inner.drawing >> visible=true")
     mask = "one => getComputedStyle(one).maskImage"
     assert drawing.get_attribute("data-cut") == "after"
     assert "linear-gradient" in drawing.evaluate(mask)
     drawing.focus()
     tab.keyboard.press("ArrowRight")
-    tab.locator("#out-matrix .drawing[data-cut~=before]").wait_for()
+    tab.locator("#out-overlap .drawing[data-cut~=before]").wait_for()
     drawing.evaluate("one => { one.scrollLeft = one.scrollWidth; }")
-    tab.locator("#out-matrix .drawing[data-cut=before]").wait_for()
+    tab.locator("#out-overlap .drawing[data-cut=before]").wait_for()
     tab.set_viewport_size({"width": 1280, "height": 900})
-    tab.locator("#out-matrix .inner.drawing:not([data-cut]) >> visible=true").wait_for()
+    tab.locator("#out-overlap .inner.drawing:not([data-cut]) >> visible=true").wait_for()
     assert drawing.evaluate(mask) == "none"
 
 

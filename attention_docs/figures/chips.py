@@ -36,7 +36,7 @@ class Chips(DrawnFigure):
 
     def list_joined(self, i: int) -> list[int]:
         """Which pieces of a row the row before it does not have, from 0."""
-        before = set(_find_spans(self.rows[i - 1])) if i else set(_find_spans(self.rows[0]))
+        before = set(_find_spans(self.rows[max(i - 1, 0)]))  # the first row joins nothing
         return [j for j, span in enumerate(_find_spans(self.rows[i])) if span not in before]
 
     def draw(self, lang: Language) -> Drawing:

@@ -56,6 +56,7 @@ in_one_language = pytest.mark.parametrize("lang", ["zh"])
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 VNU_JAR = os.environ.get("VNU_JAR", "")
+ACE = ROOT / ".cache" / "ace" / "node_modules" / ".bin" / "ace-puppeteer"
 EPUBCHECK = os.environ.get("EPUBCHECK_JAR", "/usr/share/java/epubcheck.jar")  # Debian's
 
 UNREAD = pytest.StashKey[list[str]]()
@@ -136,6 +137,7 @@ TOOLS = {
     "node": Tool("REQUIRE_SPEECH", lambda: "" if shutil.which("node") else "Node.js is missing"),
     "coq": Tool("REQUIRE_COQ", find_missing_coq),
     "epubcheck": Tool("REQUIRE_EPUBCHECK", find_missing_epubcheck),
+    "ace": Tool("REQUIRE_ACE", lambda: "" if ACE.is_file() else f"there is no {ACE}"),
     "vnu": Tool("REQUIRE_VNU", lambda: "" if VNU_JAR else "VNU_JAR names no HTML checker"),
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import posixpath
 import re
 import subprocess
@@ -15,7 +17,7 @@ import lxml.etree
 import pytest
 
 from attention_docs.site.publish.book_text import Chapter, read_chapter
-from tests.conftest import BUILT, EPUBCHECK, SETTINGS, parse_html
+from tests.conftest import ACE, BROWSER, BUILT, EPUBCHECK, SETTINGS, parse_html
 
 PARTS = ["part-1", "part-2", "part-3"]
 X = "{http://www.w3.org/1999/xhtml}"
@@ -171,6 +173,18 @@ def test_epubcheck_finds_a_fault(site: Path, tmp_path: Path) -> None:
             if not name.endswith("maps.xhtml"):
                 packed.writestr(name, whole.read(name))
     assert "maps.xhtml" in check(book)
+
+
+@pytest.mark.needs("ace", "browser")
+@pytest.mark.parametrize("lang", ["en", "zh", "zh-hant"])
+def test_ace_finds_no_fault(lang: str, site: Path, tmp_path: Path) -> None:
+    """DAISY's checker of accessibility, on one part in each language: all are made alike."""
+    book = site / "books" / lang / "part-3.epub"
+    environment = {**os.environ, "PUPPETEER_EXECUTABLE_PATH": BROWSER}
+    subprocess.run([ACE, "--silent", "--outdir", tmp_path, book], env=environment, check=True)
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert [one["assertions"] for one in report["assertions"] if one["assertions"]] == []
+    assert report["earl:result"]["earl:outcome"] == "pass"
 
 
 def check(book: Path) -> str:

@@ -220,8 +220,8 @@ def _write_contents(book: Book, chapters: Sequence[Chapter]) -> str:
     items.append(link(ANSWERS, book.words["answers"]))
     title = escape(book.title)
     about = f"<p>{escape(book.words['summary'])} {escape(book.words['live'])}</p>"
-    nav = f'<h1>{title}</h1>{about}<nav epub:type="toc"><ol>{"".join(items)}</ol></nav>'
-    return PAGE.format(lang=book.lang, title=title, body=nav)
+    contents = f'<nav epub:type="toc" role="doc-toc"><ol>{"".join(items)}</ol></nav>'
+    return PAGE.format(lang=book.lang, title=title, body=f"<h1>{title}</h1>{about}{contents}")
 
 
 def _write_package(book: Book, files: Mapping[str, str], citation: Citation | None) -> str:

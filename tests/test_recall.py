@@ -341,12 +341,12 @@ def test_a_guess_without_an_answer_is_a_fault(old: str, new: str) -> None:
 
 def test_a_guess_gets_its_reason_and_counts_for_nothing(visit: Visit) -> None:
     tab = visit(make_path("zh-hant", "positions"))
-    guess = tab.locator("#guess-further")
+    guess = tab.locator("#guess-return")
     answer = guess.locator("details.answer")
     press = guess.get_by_role("button")
     tab.wait_for_load_state("networkidle")
     press.press("Enter")  # a page that still moves can take a button away from under the pointer
-    tab.wait_for_function("document.querySelector('#guess-further output').className === 'empty'")
+    tab.wait_for_function("document.querySelector('#guess-return output').className === 'empty'")
     assert answer.get_attribute("open") is None
     guess.locator("input[value=wrong]").first.check()
     press.click()
@@ -363,8 +363,8 @@ def test_a_guess_gets_its_reason_and_counts_for_nothing(visit: Visit) -> None:
 
 def test_without_a_script_a_guess_is_a_question_with_its_answer(visit: Visit) -> None:
     tab = visit(make_path("en", "positions"), java_script_enabled=False)
-    guess = tab.locator("#guess-further")
-    assert guess.get_by_text("in the upper one").is_visible()
+    guess = tab.locator("#guess-return")
+    assert guess.get_by_text("the slowest, which has hardly moved").is_visible()
     assert not guess.get_by_role("button").count()
     guess.locator("summary").click()
-    assert guess.get_by_text("wherever it begins").is_visible()
+    assert guess.get_by_text("nearly seven full turns of the fastest").is_visible()

@@ -398,20 +398,6 @@ def turned_pair(rng: np.random.Generator) -> Names:
     }  # fmt: skip
 
 
-def orthogonal_steps(rng: np.random.Generator) -> Names:
-    """Powers of one orthogonal matrix: the fold derives that there is nothing else."""
-    step, _ = np.linalg.qr(row(rng, 5, 5))
-
-    def power(t: int) -> np.ndarray:
-        return np.linalg.matrix_power(step if t >= 0 else step.T, abs(int(t)))
-
-    return {
-        **{"A": power, "B": power, "A_0": power(0), "A_1": power(1), "B_0": power(0)},
-        **{"I": np.eye(5), "t": 5, "u": 2},
-        **{"q": row(rng, 1, 5), "k": row(rng, 1, 5)},
-    }
-
-
 def sinusoidal(rng: np.random.Generator) -> Names:
     d, t, delta = 6, 5, 3
     omega = 10000.0 ** (-2 * np.arange(d / 2) / d)
@@ -674,43 +660,37 @@ def nothing(rng: np.random.Generator) -> Names:
 NAMES: dict[str, dict[str, Draw]] = {
     "accessibility": {"heard": scaling_page},
     "scaling": {
-        "": scaling_page, "standardisation": standardised, "general": general,
-        "terms": standardised, "rules": independent,
-        "layernorm": layer_normed, "initialisation": initialised,
+        "": scaling_page, "standardisation": standardised, "terms": standardised,
+        "rules": independent, "layernorm": layer_normed, "initialisation": initialised,
         "within-a-row": lambda rng: scaling_page(rng) | {"q": coins(3, (-1, 1))[2]},
-        "proof[0]": lambda rng: {"q": row(rng, 1, 2), "k": row(rng, 1, 2)},
     },
     "softmax": {
-        "": cold, "why-exponentials": additive, "why-exponentials[1]": weighted,
-        "only-exponentials": only, "entropy-rises": rising, "result-gap[0]": gap,
+        "": cold, "why-exponentials": additive, "only-exponentials": only, "entropy-rises": rising,
         "dominates-values": averaged, "jacobian-properties": spread,
         "saturation-measured": saturated, "lower-bound": balanced, "exercise-gibbs": gibbs,
     },
     "learning": {
-        "": attention_layer, "descent": descent, "step-derived": descent, "product": product_rule,
-        "counted": shared_signs, "saturated-derived": decided, "steps": steps, "rules[0]": glorot,
-        "rules[1]": kaiming, "exercise-kept": take_small_step, "start-derived": started,
-        "mistake-no-projections": alike,
+        "": attention_layer, "product": product_rule, "counted": shared_signs, "steps": steps,
+        "rules[0]": glorot, "rules[1]": kaiming, "exercise-kept": take_small_step,
+        "start-derived": started, "mistake-no-projections": alike,
     },
     "positions": {
-        "": sinusoidal, "order-proof": divided, "shift": angles_of, "rope": turned_pair,
-        "rope-pair": angles_of, "forced": orthogonal_steps, "saw": on_the_circle,
-        "saw-run": on_the_circle,
+        "order-proof": divided, "shift": angles_of, "rope": turned_pair, "rope-pair": angles_of,
+        "saw": on_the_circle, "saw-run": on_the_circle,
     },
     "multi-head": {
-        "": heads, "two-relations": relations, "exact-difference": joined,
-        "one-head-proof": one_head,
-        "too-small": low_rank, "trade-derived": low_rank,
+        "": heads, "two-relations": relations, "one-head-proof": one_head, "too-small": low_rank,
+        "trade-derived": low_rank,
     },
     "score-functions": {
-        "": plain_pair, "temperature": tempered, "mistake-no-tanh": scores, "projected": projected,
-        "concat": concatenated, "cosine-needs": bounded, "angle": pair, "projection": pair,
+        "": plain_pair, "temperature": tempered, "concat": concatenated, "cosine-needs": bounded,
+        "projection": pair,
     },
     "transformer-block": {
-        "": nothing, "input": embedded, "residual": residual, "residual-gradient": residual,
-        "feed-forward": feed_forward, "collapse": feed_forward, "layer-norm": normed_safely,
+        "input": embedded, "residual": residual, "residual-gradient": residual,
+        "feed-forward": feed_forward, "layer-norm": normed_safely,
         "layer-norm-properties[0]": normed_exactly, "layer-norm-properties[1]": normed_partly,
-        "mistake-ddof": ddof, "post-pre": blocks, "bias": biased, "cost-counted": counted,
-        "network-shares": counted, "growth": grown,
+        "mistake-ddof": ddof, "post-pre": blocks, "bias": biased, "network-shares": counted,
+        "growth": grown,
     },
 }  # fmt: skip

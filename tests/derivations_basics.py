@@ -129,16 +129,6 @@ def averaged(rng: np.random.Generator) -> Names:
     return names | {"sizes": {"j": 4, "m": 4}}
 
 
-def same_words(rng: np.random.Generator) -> Names:
-    """Tokens 2 and 4 are the same word; shares from the content alone."""
-    x, M, v = row(rng, 4, 3), row(rng, 3, 3), row(rng, 4, 2)
-    x[3] = x[1]
-    shares = np.exp(x @ M @ x.T)
-    a = shares / shares.sum(axis=1, keepdims=True)
-    names = {"x": x, "a": a, "v": v, "o": a @ v, "j": 0, "sizes": {"j": 4}}
-    return names | {"g": lambda one, other: number(np.exp(one @ M @ other.T))}
-
-
 def per_token(rng: np.random.Generator) -> Names:
     x, W = row(rng, 4, 3), row(rng, 3, 2)
     x[3] = x[1]
@@ -146,13 +136,9 @@ def per_token(rng: np.random.Generator) -> Names:
 
 
 BASICS: dict[str, dict[str, Draw]] = {
-    "sequences": {
-        "": averaged,
-        "sequences": per_token,
-        "content-only": same_words,
-    },
+    "sequences": {"sequences": per_token},
     "eight-steps": {
-        "": one_layer, "sharper": lengthened, "first-weight": by_hand, "cost": counted,
+        "": one_layer, "sharper": lengthened, "first-weight": by_hand,
         "versions-compared": move_weights, "loop": divided, "columns": hats, "columns-run": hats,
         "dictionary": hats, "one-column": in_columns,
     },

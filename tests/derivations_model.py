@@ -14,11 +14,11 @@ import numpy as np
 import torch
 
 from attention_docs.attention_function import attention
-from attention_docs.cross_attention import DecoderParameters, cross_attention_flops, decoder_block
-from attention_docs.generation import Configuration, acceptance, cache_bytes
+from attention_docs.cross_attention import DecoderParameters, decoder_block
+from attention_docs.generation import acceptance
 from attention_docs.generation import residual as missing
 from attention_docs.in_context import in_context_layer
-from attention_docs.in_pieces import piece, plain_traffic, tiled_traffic
+from attention_docs.in_pieces import piece
 from attention_docs.kernels import kernel_smoothing
 from attention_docs.language_model import LanguageModel, cross_entropy, language_model
 from attention_docs.language_model import token_distribution as cut_to
@@ -79,10 +79,6 @@ def rolled(rng: np.random.Generator) -> Names:
     first, second = (softmax(row(rng, 3, 3)) for _ in range(2))
     below, mixed = ((one + np.eye(3)) / 2 for one in (first, second))
     return {"A_l": second, "B_l": mixed, "I": np.eye(3), "R_l": mixed @ below, "R_l-1": below}
-
-
-def two_rows(rng: np.random.Generator) -> Names:
-    return {"a": softmax(row(rng, 1, 4)), "b": softmax(row(rng, 1, 4)), "V": row(rng, 4, 2)}
 
 
 def explained(rng: np.random.Generator) -> Names:
@@ -326,18 +322,7 @@ def wanted_token(rng: np.random.Generator) -> Names:
     }  # fmt: skip
 
 
-def read_cost(rng: np.random.Generator) -> Names:
-    n_q, n_k, d = (int(one) for one in rng.integers(2, 9, 3))
-    return {"n_q": n_q, "n_k": n_k, "d": d, "worth": [cross_attention_flops(n_q, n_k, d)]}
-
-
 # --- generation
-
-
-def kept_bytes(rng: np.random.Generator) -> Names:
-    b, L, n, h, d = (int(one) for one in rng.integers(2, 9, 5))
-    worth = [cache_bytes(Configuration("", L, h, h, d), n, b)]
-    return {"b": b, "L": L, "n": n, "h": h, "d_head": d, "worth": worth}
 
 
 def decoding(rng: np.random.Generator) -> Names:
@@ -387,11 +372,6 @@ def halves(rng: np.random.Generator) -> Names:
         names |= {f"m{end}": number(m), f"\\ell{end}": number(total), f"o{end}": o}
         names |= {f"L_{one}": number(np.exp(s[0, which]).sum()), f"o_{one}": o}
     return names
-
-
-def count_traffic(rng: np.random.Generator) -> Names:
-    n, d, r = (int(one) for one in rng.integers(2, 20, 3))
-    return {"n": n, "d": d, "r": r, "worth": [plain_traffic(n, d), tiled_traffic(n, d, r)]}
 
 
 def recomputed(rng: np.random.Generator) -> Names:
@@ -785,43 +765,23 @@ MODELS: dict[str, dict[str, Draw]] = {
         "": loss, "decoder[0]": decoder, "decoder[1]": chained, "routes": routes,
         "floor-proof": source, "floor-terms": stories, "cut-derived": keep_three_words,
     },
-    "real-models": {
-        "": unordered, "llama-parts[0]": normed_by_root, "llama-parts[1]": gated, "shift": shifted,
-    },
+    "real-models": {"": unordered, "llama-parts[0]": normed_by_root, "llama-parts[1]": gated},
     "cross-attention": {
         "": reading, "special": among_all, "order": reordered, "decoder": three_sublayers,
-        "backward": two_sequences, "training": wanted_token, "cost": read_cost,
+        "backward": two_sequences, "training": wanted_token,
     },
-    "batches": {"": moved, "positions[0]": numbered_by_mask},
-    "maps": {"": rolled, "values": two_rows, "gradient": explained, "patching": patched},
-    "generation": {
-        "": decoding, "sharing": kept_bytes, "latent": absorbed, "sink": dropped,
-        "speculative": guessed,
-    },
-    "in-pieces": {
-        "": halves,
-        "tiles": count_traffic,
-        "row-sum": recomputed,
-    },
+    "batches": {"positions[0]": numbered_by_mask},
+    "maps": {"": rolled, "gradient": explained, "patching": patched},
+    "generation": {"": decoding, "speculative": guessed},
+    "in-pieces": {"row-sum": recomputed},
     "long-sequences": {
-        "": diluted, "angles": slowed, "published": partly_slowed, "bias": fading,
-        "none": marked,
+        "": diluted, "angles": slowed, "published": partly_slowed, "bias": fading, "none": marked,
     },
-    "kernels": {
-        "": smoothed,
-        "attention": distances,
-        "bandwidth": measured,
-    },
+    "kernels": {"": smoothed},
     "memory": {
-        "": drawn_directions, "linear": rebracketed, "recall": recalled, "delta": corrected,
-        "delta-exact": overwritten, "moment": completed,
+        "": drawn_directions, "linear": rebracketed, "recall": recalled, "delta-exact": overwritten,
+        "moment": completed,
     },
-    "in-context": {
-        "": regression,
-        "rate": one_step_of_many,
-    },
-    "precision": {
-        "": rounded, "stuck": stuck, "dot": roundings, "result-dot[0]": rounded_dot,
-        "softmax": wrong_scores, "growth": both_move,
-    },
+    "in-context": {"": regression},
+    "precision": {"stuck": stuck, "result-dot[0]": rounded_dot, "softmax": wrong_scores},
 }  # fmt: skip

@@ -858,19 +858,15 @@ def assistant_policy(rng: np.random.Generator) -> Names:
 
 
 OTHERS: dict[str, Draw] = {
-    "attention-function#result-dropout": lambda rng: {"p": [0.0, 0.5, 0.999][rng.integers(3)]},
+    "masking#result-no-leak": masking_padding,
     "batches#result-moved": derivations_model.moved,
     "cross-attention#result-causal": masking_padding,
     "eight-steps#result-positive": lambda rng: {
         "s": number(rng.normal()),
         "worth": [number(softmax(np.array([0.0, 3, 3])))],
     },
-    "masking#result-no-leak": masking_padding,
     "positions#result-shift": derivations.sinusoidal,
-    "precision#result-dot": lambda rng: {"d_k": 255, "u": FORMATS["bfloat16"].u},
     "real-models#result-shift": derivations_model.shifted,
-    "scaling#result-layernorm": derivations.layer_normed,
-    "scaling#result-variance": derivations.scaling_page,
     "scaling#result-weights": lambda rng: {"d_k": 64},
     "score-functions#result-no-tanh": derivations.scores,
     "sequences#result-hull": derivations_basics.averaged,
@@ -878,8 +874,6 @@ OTHERS: dict[str, Draw] = {
         "n": int(rng.integers(2, 4)),
         "\\tau": number(rng.uniform(0.01, 1)),
     },
-    "softmax#result-shift": derivations.cold,
-    "softmax#result-wishes": derivations.weighted,
 }
 """Boxes whose symbols stand for something simple, or for what they do in a derivation."""
 

@@ -189,7 +189,8 @@ def test_ace_finds_no_fault(lang: str, site: Path, tmp_path: Path) -> None:
 
 def check(book: Path) -> str:
     """What EPUBCheck says against a book."""
-    command = ["java", "-jar", EPUBCHECK, "--failonwarnings", str(book)]
+    quick = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")  # half of the time of a short run
+    command = ["java", *quick, "-jar", EPUBCHECK, "--failonwarnings", str(book)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "EPUBCheck completed" in done.stdout + done.stderr
     return "" if done.returncode == 0 else done.stdout + done.stderr

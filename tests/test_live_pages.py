@@ -178,8 +178,11 @@ def test_every_block_gives_what_was_published(
     ran, found = keeper.evaluate(EVERY, [f"{address}/live/", json.dumps(page), CHECK])
     assert not [one for one in found if f"{slug}/{one.partition(':')[0]}" not in KNOWN]
     assert ran == sum(not cell["torch"] for cell in page["cells"])
-    english = [cell["code"] for cell in read_source(site, "en", slug)["cells"]][:-1]  # the reader's
-    assert english == [block.displayed_code for block in read_project().pages["en"][slug].blocks]
+    for lang in ("en", "zh"):
+        codes = [cell["code"] for cell in read_source(site, lang, slug)["cells"]][
+            :-1
+        ]  # the reader's
+        assert codes == [one.displayed_code for one in read_project().pages[lang][slug].blocks]
 
 
 # --- one page -------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from tests.conftest import (
     ROOT,
     SETTINGS,
     SLUGS,
+    find_page_folder,
     parse_html,
     read_project,
 )
@@ -66,8 +67,19 @@ json.dump(done, sys.stdout)
 """
 
 
-def find_folder(site: Path, lang: str, slug: str) -> Path:
-    return site / ("" if lang == "en" else lang) / ("" if slug == "index" else slug)
+def run_cells(codes: list[str], lang: str) -> list[list[str]]:
+    """What each cell prints and draws."""
+    run = subprocess.run(
+        [sys.executable, "-c", KERNEL, lang],
+        input=json.dumps(codes),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    done: list[list[str]] = json.loads(run.stdout)
+    return done
 
 
 NOTEBOOKS = [one for one in CHAPTERS if one not in ("class", "inventory")]
@@ -118,11 +130,9 @@ def test_notebooks_hold_the_code_of_the_page_and_what_it_gave(
     for lang in LANGUAGES:
         blocks = read_page(ROOT / "docs" / lang / f"{slug}.md", ROOT).blocks
         cells = code_cells(notebook(site, lang, slug))
-        assert ["".join(cell["source"]) for cell in cells] == [
-            b.displayed_code.strip("\n") for b in blocks
-        ]
+        assert [*map(find_code, cells)] == [b.displayed_code.strip("\n") for b in blocks]
         assert [cell["id"] for cell in cells] == [f"code-{block.id}"[:64] for block in blocks]
-        path = find_folder(site, lang, slug) / "index.html"
+        path = find_page_folder(site, lang, slug) / "index.html"
         html = LINKED.sub(r"\1", write_plainly(path.read_text(encoding="utf-8")))
         shown = {f"out-{b.id}": c for b, c in zip(blocks, cells, strict=True) if c["outputs"]}
         texts = {name: read_printed(cell).rstrip("\n") for name, cell in shown.items()}
@@ -162,10 +172,7 @@ def statements(code: str) -> str:
 @pytest.mark.parametrize("slug", NOTEBOOKS)
 def test_notebooks_of_all_languages_hold_the_same_statements(slug: str, site: Path) -> None:
     """Strings and comments are translated, and nothing else."""
-    codes = {
-        lang: ["".join(cell["source"]) for cell in code_cells(notebook(site, lang, slug))]
-        for lang in BUILT
-    }
+    codes = {lang: [*map(find_code, code_cells(notebook(site, lang, slug)))] for lang in BUILT}
     assert len(codes["en"]) > 0
     for lang, cells in codes.items():
         for ours, english in zip(cells, codes["en"], strict=True):
@@ -192,16 +199,8 @@ RUN += [(lang, slug) for lang in LANGUAGES[1:] for slug in sorted(WITH_TORCH - T
 def test_a_notebook_runs_as_a_kernel_runs_it(slug: str, lang: str, site: Path) -> None:
     """English code ran for the page; translated code has not run before."""
     cells = code_cells(notebook(site, lang, slug))
-    run = subprocess.run(
-        [sys.executable, "-c", KERNEL, lang],
-        input=json.dumps([find_code(cell) for cell in cells]),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    for cell, (text, figure) in zip(cells, json.loads(run.stdout), strict=True):
+    done = run_cells([find_code(cell) for cell in cells], lang)
+    for cell, (text, figure) in zip(cells, done, strict=True):
         assert read_printed(cell).rstrip("\n") == text.rstrip("\n"), cell["id"]
         assert read_drawn(cell) == figure, cell["id"]
 
@@ -330,17 +329,8 @@ def test_a_notebook_without_answers_judges(slug: str, site: Path) -> None:
     before = find_needed([find_code(cell) for cell in cells], whole[TASK[2]], model, start)
     show = f"print(repr({ast.unparse(ast.parse(judging).body[-1])}))"
     solved = re.sub(rf"\b{called}\b", written, model)
-    codes = [*before, start, answer, judging, show, solved, show]
-    run = subprocess.run(
-        [sys.executable, "-c", KERNEL, "en"],
-        input=json.dumps(codes),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    *_, quiet, first, _, last = (text for text, _ in json.loads(run.stdout))
+    done = run_cells([*before, start, answer, judging, show, solved, show], "en")
+    *_, quiet, first, _, last = (text for text, _ in done)
     assert not quiet
     assert "✗" in first
     assert "✓" in last
@@ -376,16 +366,8 @@ def test_the_lab_is_one_notebook_that_judges(lang: str, site: Path) -> None:
     assert len({*anchors}) == len(anchors) >= len(BY_HAND)
     solved = {f"{slug}-code-writing": code for slug, code in BY_HAND.items()}
     for cells, sign in ((codes, "✗"), (codes | solved, "✓")):
-        run = subprocess.run(
-            [sys.executable, "-c", KERNEL, "en"],
-            input=json.dumps([show_last(code) for code in cells.values()]),
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert run.returncode == 0, run.stderr
-        printed = dict(zip(cells, (text for text, _ in json.loads(run.stdout)), strict=True))
+        done = run_cells([show_last(code) for code in cells.values()], "en")
+        printed = dict(zip(cells, (text for text, _ in done), strict=True))
         verdicts = [printed[f"{slug}-code-writing-checks"] for slug in BY_HAND]
         assert all(sign in one for one in verdicts), verdicts
     prose = read_prose(document)
@@ -423,11 +405,11 @@ def test_copies_hold_all_of_the_page(
     lang: str, slug: str, site: Path, page: Callable[[str, str], Page]
 ) -> None:
     source = read_project().pages[lang][slug].text
-    copy = (find_folder(site, lang, slug) / "index.html.md").read_text(encoding="utf-8")
+    copy = (find_page_folder(site, lang, slug) / "index.html.md").read_text(encoding="utf-8")
     texts = [copy]
     if slug in NOTEBOOKS:
         texts.append(read_prose(notebook(site, lang, slug)))
-    tree = parse_html(find_folder(site, lang, slug) / "index.html")
+    tree = parse_html(find_page_folder(site, lang, slug) / "index.html")
     values = tree.findall(".//article//span[@class='value']")
     values.sort(key=lambda one: int(one.get("id").removeprefix("value-")))
     for text in texts:
@@ -492,7 +474,7 @@ def test_llms_txt_lists_every_page_in_all_languages(site: Path) -> None:
     assert list(found) == ["English", "简体中文", "繁體中文"]
     for lang, links in zip(BUILT, found.values(), strict=True):
         wanted = {
-            find_folder(site, lang, slug).relative_to(site) / "index.html.md" for slug in SLUGS
+            find_page_folder(site, lang, slug).relative_to(site) / "index.html.md" for slug in SLUGS
         }
         assert {Path(link) for link in links} == wanted
         assert len(links) == len(wanted)
@@ -504,7 +486,7 @@ ASKED = "//*[@class='exercise' or @class='guess' or @class='recall-note']"
 @pytest.mark.parametrize(("lang", "words"), [("en", "Take it with you"), ("zh", "带走本页")])
 def test_every_page_offers_its_copies(lang: str, words: str, site: Path) -> None:
     for slug in SLUGS:
-        tree = parse_html(find_folder(site, lang, slug) / "index.html")
+        tree = parse_html(find_page_folder(site, lang, slug) / "index.html")
         (line,) = tree.iterfind(".//article//p[@class='takeaway']")
         assert line.text_content().startswith(words)
         links = [link.get("href") for link in line.iter("a")]
@@ -521,7 +503,7 @@ def test_every_page_offers_its_copies(lang: str, words: str, site: Path) -> None
         paper = [f"?print={kind}" for kind in paper]
         paper += ["?slides"] if slug in CHAPTERS else []
         assert ends == [*chapter, "index.html.md", *bank, *book, *home, *paper]
-        folder = find_folder(site, lang, slug)
+        folder = find_page_folder(site, lang, slug)
         assert all((folder / link).is_file() for link in links if link not in paper)
 
 
@@ -562,7 +544,7 @@ def test_zip_opens_from_disk(site: Path) -> None:
     names = check_zip(site / "attention-docs.zip")
     for lang in LANGUAGES:
         for slug in SLUGS:
-            assert (find_folder(site, lang, slug) / "index.html").relative_to(
+            assert (find_page_folder(site, lang, slug) / "index.html").relative_to(
                 site
             ).as_posix() in names
         assert {f"notebooks/{lang}/{slug}.ipynb" for slug in NOTEBOOKS} <= names

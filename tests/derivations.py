@@ -170,12 +170,6 @@ def cold(rng: np.random.Generator) -> Names:
     }  # fmt: skip
 
 
-def gap(rng: np.random.Generator) -> Names:
-    names = weighted(rng)
-    top = np.sort(names["s"][0])
-    return names | {"\\Delta": top[-1] - top[-2]}
-
-
 def rising(rng: np.random.Generator) -> Names:
     names = weighted(rng)
     s, beta = names["s"][0], names["\\beta"]
@@ -463,12 +457,6 @@ def relations(rng: np.random.Generator) -> Names:
     return {"W_Q^": [*np.array(W_Q)], "W_K^": [*np.array(W_K)], "W_V": np.eye(4)[:, 3:]}
 
 
-def joined(rng: np.random.Generator) -> Names:
-    eps = 1 / (np.exp(6 / 2**0.5) + 2)
-    s, t = rng.normal(size=2)
-    return {"\\varepsilon": eps, "s": s, "t": t, "y": (1 - 3 * eps) * (s - t)}
-
-
 def one_head(rng: np.random.Generator) -> Names:
     a, x = softmax(row(rng, 1, 3)), row(rng, 3, 4)
     W_V, b_V, W_O, b_O = row(rng, 4, 2), row(rng, 1, 2), row(rng, 2, 3), row(rng, 1, 3)
@@ -500,14 +488,6 @@ def scores(rng: np.random.Generator) -> Names:
     return {
         "q": [one[None] for one in q], "k": [one[None] for one in k], "W_q": W_q, "W_k": W_k,
         "w": w, "f": f, "g": g, "s": s, "a": softmax(s), "i": 1, "j": 2, "sizes": {"m": n},
-    }  # fmt: skip
-
-
-def projected(rng: np.random.Generator) -> Names:
-    x, W_Q, W_K = row(rng, 3, 5), row(rng, 5, 2), row(rng, 5, 2)
-    return {
-        "x": [one[None] for one in x], "W_Q": W_Q, "W_K": W_K, "M": W_Q @ W_K.T, "i": 0, "j": 2,
-        "q": [(one @ W_Q)[None] for one in x], "k": [(one @ W_K)[None] for one in x],
     }  # fmt: skip
 
 
@@ -651,10 +631,6 @@ def grown(rng: np.random.Generator) -> Names:
 def on_the_circle(rng: np.random.Generator) -> Names:
     names = {"p": lambda t: np.array([[np.sin(t), np.cos(t)]]), "R_1": make_rotation(1)}
     return names | {"t": 5, "u": 2, "d_k": 4}
-
-
-def nothing(rng: np.random.Generator) -> Names:
-    return {}
 
 
 NAMES: dict[str, dict[str, Draw]] = {

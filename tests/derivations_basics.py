@@ -40,13 +40,6 @@ def by_hand(rng: np.random.Generator) -> Names:
     return {"a": softmax(np.array([[2.0, 4, 4]] * 2))}
 
 
-def counted(rng: np.random.Generator) -> Names:
-    n, d = (int(one) for one in rng.integers(2, 9, 2))
-    products = [(n, d, d)] * 3 + [(n, d, n), (n, n, d)]
-    attention = sum(a * b * c for a, b, c in products)
-    return {"n": n, "d": d, "worth": [attention, n * (2 * n - 1) * d * d]}
-
-
 def move_weights(rng: np.random.Generator) -> Names:
     delta, v = row(rng, 1, 4), row(rng, 4, 2)
     delta -= delta.mean()

@@ -330,13 +330,6 @@ def decoding(rng: np.random.Generator) -> Names:
     return {"n": n, "P": P, "d": d, "t": 0, "sizes": {"t": n}, "counting": {"t"}}
 
 
-def absorbed(rng: np.random.Generator) -> Names:
-    c, q = row(rng, 4, 2), row(rng, 3, 5)
-    W_uk, W_uv = row(rng, 2, 5), row(rng, 2, 6)
-    names = {"c": c, "q": q, "W_UK": W_uk, "W_UV": W_uv, "i": 1, "j": 2, "sizes": {"j": 4}}
-    return names | {"a": softmax(row(rng, 3, 4))}
-
-
 def dropped(rng: np.random.Generator) -> Names:
     """With the first key, and attention to the others alone."""
     q, k, v = row(rng, 1, 3), row(rng, 4, 3), row(rng, 4, 2)
@@ -612,10 +605,6 @@ def smoothed(rng: np.random.Generator) -> Names:
         "o": estimate,
         "sizes": {"j": 5},
     }
-
-
-def distances(rng: np.random.Generator) -> Names:
-    return {"q": row(rng, 1, 3), "k": row(rng, 4, 3), "h": number(rng.uniform(0.5, 2)), "j": 2}
 
 
 def measured(rng: np.random.Generator) -> Names:

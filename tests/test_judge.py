@@ -292,7 +292,8 @@ RIGHT: dict[str, list[str]] = {
     ],
 }
 
-# What gives other numbers; what only has another shape, order or sign: test_wrong_answers.py.
+# What gives other numbers and is none of the mistakes that a listing knows, which test_write_it.py
+# tries; what only has another shape, order or sign: test_wrong_answers.py.
 WRONG: dict[str, list[str]] = {
     "assistant": [
         "return softmax(rewards / beta + np.log(np.maximum(reference, 0.01)))",
@@ -343,7 +344,6 @@ WRONG: dict[str, list[str]] = {
     ],
     "batches": [
         "return segments[:, None] == segments",
-        "return np.tril(segments[:, None] == segments)",
         "return np.tril(abs(segments[:, None] - segments) < 1) & (segments < 3)",
         """
             texts = np.eye(99)[segments][:, 1:4]
@@ -356,8 +356,6 @@ WRONG: dict[str, list[str]] = {
     ],
     "encoders": [
         "return (x - x[real].mean(axis=0)) / np.sqrt(x[real].var(axis=0) + 1e-6)",
-        "return (x - x.mean(axis=0)) / x.std(axis=0)",
-        "return (x - x[real].mean(axis=0)) / x[real].std(axis=0, ddof=1)",
         "return x - x[real].mean(axis=0)",
         "return (x[real] - x[real].mean(axis=0)) / x[real].std(axis=0)",
         "return (x - x[real].mean()) / x[real].std()",
@@ -430,9 +428,6 @@ WRONG: dict[str, list[str]] = {
         "return np.exp(-np.log(softmax(logits)[np.arange(len(targets)), targets]).mean())",
         "return -np.log(softmax(logits)[np.arange(3) % len(targets), targets]).mean()",
     ],
-    "learning": [
-        "return weights * (by_weights - (weights * by_weights).sum(axis=0, keepdims=True))"
-    ],
     "long-sequences": [
         "return np.where(np.tri(n) > 0, -slope * np.subtract.outer(range(n), range(n)), -1e9)",
         """
@@ -444,16 +439,6 @@ WRONG: dict[str, list[str]] = {
             rolled = np.eye(maps.shape[1])
             for A in maps[:3]:
                 rolled = (A + np.eye(len(A))) / 2 @ rolled
-            return rolled""",
-        """
-            rolled = np.eye(maps.shape[1])
-            for A in maps:
-                rolled = rolled @ (A + np.eye(len(A))) / 2
-            return rolled""",
-        """
-            rolled = np.eye(maps.shape[1])
-            for A in maps:
-                rolled = (A + np.eye(len(A))) @ rolled
             return rolled""",
         """
             rolled = np.eye(maps.shape[1])
@@ -501,10 +486,6 @@ WRONG: dict[str, list[str]] = {
             z = (x[:, 0] + 1j * x[:, 1]) * np.exp(1j * np.clip(angles, -2 * np.pi, 2 * np.pi))
             return np.stack([z.real, z.imag], axis=-1)""",
         "return x @ [[1, 0], [0, 1]] * np.cos(np.deg2rad(angles))[:, None]",
-        """
-            x[:, 0] = x[:, 0] * np.cos(angles) - x[:, 1] * np.sin(angles)
-            x[:, 1] = x[:, 0] * np.sin(angles) + x[:, 1] * np.cos(angles)
-            return x""",
     ],
     "precision": [
         "return np.where(mask, c * np.tanh(scores / c), -1e9)",
@@ -514,7 +495,6 @@ WRONG: dict[str, list[str]] = {
     "real-models": [
         "return x / np.sqrt((x**2).sum(axis=-1, keepdims=True) / 2) * scale",
         "return x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + 1e-5) * scale",
-        "return x / np.sqrt((x**2).sum(axis=-1, keepdims=True) / len(x)) * scale",
     ],
     "scaling": [
         "return queries @ keys.T / int(np.sqrt(queries.shape[-1]))",
@@ -576,11 +556,6 @@ WRONG: dict[str, list[str]] = {
             return [ord(one) for one in text][: len(ids) - 1]""",
         "return ids",
         "return [new if pair == (first, second) else pair[0] for pair in zip(ids, ids[1:])]",
-        """
-            for i in range(len(ids) - 1):
-                if ids[i] == first and ids[i + 1] == second:
-                    return ids[:i] + [new] + ids[i + 2 :]
-            return ids""",
         "return [new if one == first else one for one in ids if one != second]",
         """
             joined = " ".join(map(str, ids)).replace(f"{first} {second}", str(new))
@@ -686,8 +661,8 @@ def list_cases(table: dict[str, list[str]]) -> list[Any]:
     ]
 
 
-def test_every_exercise_is_in_both_tables() -> None:
-    assert sorted(RIGHT) == sorted(WRONG) == CHAPTERS
+def test_every_exercise_is_in_the_table() -> None:
+    assert sorted(RIGHT) == CHAPTERS
 
 
 @pytest.mark.parametrize(("slug", "body"), list_cases(RIGHT))

@@ -129,95 +129,74 @@ def test_a_line_says_where_the_text_is_of_the_published_run(
     assert not faults, "\n".join(faults)
 
 
-# An edit, and a part of each passage that it makes untrue, as a person has read the pages: all else
-# either stays true or stands under the line which says that it speaks of the published example.
-EDITS: list[tuple[str, str, str, str, list[str]]] = [
-    ("scaling", "example", "d_k = 64", "d_k = 64 + 0", []),
-    ("scaling", "example", "d_k = 64", "d_k = 1", []),
-    ("masking", "coins", "SEED = 0", "SEED = 7", []),
-    ("masking", "writing", '"""The causal mask', '"""What each query may see', []),
-    ("sequences", "inputs", "[2, 2]]", "[-2, -2]]", []),
-    (
-        "sequences",
-        "own-length",
-        "is good",
-        "was bad",
-        ["This is good → positive", "This is good, with two components"],
-    ),
-    ("kernels", "three", "[3]]", "[-3]]", []),
-    ("in-pieces", "halves", "[8], [2]]", "[8], [20]]", []),
-    ("score-functions", "choose", "[0, -2, 1, 2]", "[0, 2, 1, -2]", []),
-    ("positions", "shift", "offset = 3", "offset = 7", []),
-    (
-        "softmax",
-        "pull",
-        "[1.0, 1.0, 1.0, 5.0]",
-        "[2.0, 0.0, 1.0, 2.0]",
-        ["times the scores 1, 1, 1, 5"],
-    ),
-    (
-        "softmax",
-        "definition",
-        "2.0, 5.0]",
-        "2.0, 6.0]",
-        ["their exponentials are 1, 2 and 5", "the exponentials 1, 2 and 5 are squared"],
-    ),
-    ("masking", "minus-infinity", "[2.0, 4.0, 4.0]", "[1.0, 4.0, 3.0]", ["the scores 2, 4 and 4"]),
-    ("memory", "linear-work", "f = 64", "f = 32", ["the more the state saves"]),
-    ("memory", "linear-work", "(64, 1024, 16_384)", "(128, 512, 16_384)", []),
-    ("softmax", "exercise-weights", "6.0]", "4.0]", ["The scores are", "so the weights are 3/10"]),
-    ("softmax", "definition", '("score", s)', '("s", s)', []),
-    ("scaling", "pairs", 'f"expectation: {mean}, variance: {variance}"', "mean, variance", []),
-    ("eight-steps", "inputs", "[1, 1, 1, 1]]", "[1, 1, 1, 3]]", ["a11="]),
-    ("eight-steps", "inputs", "[1, 0, 1, 0]", "[1, 0, 2, 0]", ["k1=", "a11="]),
-    (
-        "eight-steps",
-        "components",
-        '["dog", "bites", "man"]',
-        '["cat", "eats", "fish"]',
-        [
-            "Take dog bites man",
-            "dog would score with bites",
-            "A dog and a man are living",
-            "Bites has two",
-            "half each to dog and man",
-            "Lay the query of bites",
-            "The value of bites itself",
-            "Bites gives 0.49",
-            "Dog gives 0.91",
-            "no component in common with dog or man",
-            "man asks the same question",
-            "Bites has no use for itself",
-            "of bites the middle weight",
-            "the vector of dog has a 1",
-            "The row of dog times",
-            "For dog alone",
-            "the key of dog turn out",
-            "The query of dog now meets",
-            "So dog matches",
-            "The query of dog times",
-            "So dog keeps only",
-            "the output of dog",
-        ],
-    ),
-]
+# Of each page an edit, and a part of each passage that it makes untrue, as a person has read the
+# pages: all else either stays true or stands under the line which says that it speaks of the
+# published example.
+DOG = """
+    Take dog bites man; dog would score with bites; A dog and a man are living; Bites has two;
+    half each to dog and man; Lay the query of bites; The value of bites itself; Bites gives 0.49;
+    Dog gives 0.91; no component in common with dog or man; man asks the same question;
+    Bites has no use for itself; of bites the middle weight; the vector of dog has a 1;
+    The row of dog times; For dog alone; the key of dog turn out; The query of dog now meets;
+    So dog matches; The query of dog times; So dog keeps only; the output of dog"""
+EDITS: dict[str, list[tuple[str, str, str, str]]] = {
+    "scaling": [
+        ("example", "d_k = 64", "d_k = 64 + 0", ""),
+        ("example", "d_k = 64", "d_k = 1", ""),
+        ("pairs", 'f"expectation: {mean}, variance: {variance}"', "mean, variance", ""),
+    ],
+    "masking": [
+        ("coins", "SEED = 0", "SEED = 7", ""),
+        ("writing", '"""The causal mask', '"""What each query may see', ""),
+        ("minus-infinity", "[2.0, 4.0, 4.0]", "[1.0, 4.0, 3.0]", "the scores 2, 4 and 4"),
+    ],
+    "sequences": [
+        ("inputs", "[2, 2]]", "[-2, -2]]", ""),
+        ("own-length", "is good", "was bad",
+         "This is good → positive; This is good, with two components"),
+    ],
+    "kernels": [("three", "[3]]", "[-3]]", "")],
+    "in-pieces": [("halves", "[8], [2]]", "[8], [20]]", "")],
+    "score-functions": [("choose", "[0, -2, 1, 2]", "[0, 2, 1, -2]", "")],
+    "positions": [("shift", "offset = 3", "offset = 7", "")],
+    "softmax": [
+        ("pull", "[1.0, 1.0, 1.0, 5.0]", "[2.0, 0.0, 1.0, 2.0]", "times the scores 1, 1, 1, 5"),
+        ("definition", "2.0, 5.0]", "2.0, 6.0]",
+         "their exponentials are 1, 2 and 5; the exponentials 1, 2 and 5 are squared"),
+        ("definition", '("score", s)', '("s", s)', ""),
+        ("exercise-weights", "6.0]", "4.0]", "The scores are; so the weights are 3/10"),
+    ],
+    "memory": [
+        ("linear-work", "f = 64", "f = 32", "the more the state saves"),
+        ("linear-work", "(64, 1024, 16_384)", "(128, 512, 16_384)", ""),
+    ],
+    "eight-steps": [
+        ("inputs", "[1, 1, 1, 1]]", "[1, 1, 1, 3]]", "a11="),
+        ("inputs", "[1, 0, 1, 0]", "[1, 0, 2, 0]", "k1=; a11="),
+        ("components", '["dog", "bites", "man"]', '["cat", "eats", "fish"]', DOG),
+    ],
+}  # fmt: skip
 
 
 @needs_live
-@pytest.mark.parametrize(("slug", "block", "old", "new", "untrue"), EDITS)
+@pytest.mark.parametrize("slug", EDITS)
 def test_what_an_edit_makes_untrue_is_marked_and_nothing_else(
-    slug: str, block: str, old: str, new: str, untrue: list[str], live: Callable[..., Live]
+    slug: str, live: Callable[..., Live]
 ) -> None:
     page = live(slug, "en")
     page.tab.evaluate(OPEN_ALL)
-    page.edit(block)
-    page.wait_until_settled()
-    page.write(block, old, new)
-    page.run()
-    marked = page.tab.locator(".live-stale").all_text_contents()
-    assert len(marked) == len(untrue), "\n".join(marked)
-    for part, text in zip(untrue, marked, strict=True):
-        assert part in text
+    for block, old, new, parts in EDITS[slug]:
+        page.edit(block)
+        page.wait_until_settled()
+        page.write(block, old, new)
+        page.run()
+        marked = page.tab.locator(".live-stale").all_text_contents()
+        untrue = [part.strip() for part in parts.split(";") if part]
+        assert len(marked) == len(untrue), (block, *marked)
+        for part, text in zip(untrue, marked, strict=True):
+            assert part in text
+        page.press("reset")
+        page.wait_until_settled()
 
 
 @needs_live

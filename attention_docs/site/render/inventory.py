@@ -2,7 +2,8 @@
 
 Such a box holds the question and the answers of form A, those of form B, and reasons, which both
 forms share. "[x]" begins what is right, and "[mutual]" a wrong answer that somebody gives who has
-this belief of `docs/teaching.toml`. Form B shows the reasons from the third on, and then the first
+this belief of `docs/teaching.toml`. One of the reasons may be a belief that no answer names: it is
+wrong and goes with the right answer. Form B shows the reasons from the third on, and then the first
 two, so that no place says what is right. Without a script both forms stand there, to be printed.
 
 `<!-- inventory: take -->` is where a reader's profile comes (docs/assets/inventory/take.js) and
@@ -15,7 +16,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from html import escape
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
@@ -28,6 +29,11 @@ NAME = "inventory"
 FORMS = "AB"
 OPTION = re.compile(r"\s*(?:- +)?\[(?P<code>[a-z-]+)\]\s*")
 RIGHT = "x"
+OPTIONS = 4
+WANTED = (
+    f"wanted three lists of {OPTIONS} codes, one of each list {RIGHT}: those of form A, the same of"
+    " form B, and of the reasons all but one the same"
+)
 TURN = {"A": 0, "B": 2}
 """How many of the reasons a form shows last."""
 
@@ -38,8 +44,8 @@ def lay_out_items(root: Element, words: dict[str, Any]) -> Iterator[str]:
         concept, *parts = item
         lists = [n for n, one in enumerate(parts) if one.tag == "ul"]
         codes = [_read_codes(parts[n]) for n in lists]
-        if len(lists) != 3 or len({*map(frozenset, codes)}) != 1 or codes[0].count(RIGHT) != 1:
-            yield f"{item.get('id')}: wanted answers A, answers B and reasons with the same codes"
+        if not _fit(codes):
+            yield f"{item.get('id')}: {WANTED}"
             continue
         question_a, question_b = parts[: lists[0]], parts[lists[0] + 1 : lists[1]]
         because, reasons = parts[lists[1] + 1 : lists[2]], parts[lists[2]]
@@ -56,6 +62,14 @@ def lay_out_items(root: Element, words: dict[str, Any]) -> Iterator[str]:
             place.extend(_copy(because))
             turned = [*list(reasons)[TURN[form] :], *list(reasons)[: TURN[form]]]
             place.append(_make_options(_copy(turned), f"{name}-reason", "1234"))
+
+
+def _fit(codes: Sequence[Sequence[str]]) -> bool:
+    """Whether these are the codes of both forms and of reasons, of which one may be new."""
+    if len(codes) != 3 or any(len(one) != OPTIONS or len({*one}) != OPTIONS for one in codes):
+        return False
+    form_a, form_b, reasons = map(frozenset, codes)
+    return form_a == form_b and RIGHT in form_a & reasons and len(reasons - form_a) <= 1
 
 
 def _read_codes(listed: Element) -> list[str]:
@@ -101,7 +115,7 @@ def offer_inventory(kind: str, chapters: Chapters) -> str:
         if "belief" in one
     }
     for item in items:
-        if lost := {*item["A"][0]} - {RIGHT} - {*beliefs}:
+        if lost := {*chain(*item["A"])} - {RIGHT} - {*beliefs}:
             raise Failure(page.path, 1, f"{item['id']}: there is no belief {min(lost)}")
     known: dict[str, Any] = {"items": items, "beliefs": beliefs, "words": dict(words[kind])}
     if kind == "take":

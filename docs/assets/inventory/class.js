@@ -129,11 +129,15 @@ function makeTable(heads, rows) {
   );
 }
 
-function* showBeliefs(beliefs, n, { beliefs: texts, words }) {
+/* A belief that only an answer names, or only a reason, cannot be chosen as both. */
+function* showBeliefs(beliefs, n, { items, beliefs: texts, words }) {
+  const paired = new Set(
+    items.flatMap(({ A: [answers, reasons] }) => answers.filter((code) => reasons.includes(code))),
+  );
   yield element("h3", {}, words.beliefs);
   const rows = beliefs.map(({ code, both, either }) => [
     element("a", { href: `../teaching/index.html#belief-${code}` }, texts[code]),
-    percent(both / n),
+    paired.has(code) ? percent(both / n) : "–",
     percent(either / n),
   ]);
   yield makeTable([words.belief, words.both, words.either], rows);

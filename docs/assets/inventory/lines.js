@@ -1,9 +1,9 @@
 /* The answers of one person as one line, without a name:
-   "ATT1-A-en-pre-7K2QX-d3.b2.__.(…)-24-9F" is the draft, the form, the language, before or after the
+   "ATT2-A-en-pre-7K2QX-d3.b2.__.(…)-24-9F" is the draft, the form, the language, before or after the
    course, a code that only this person knows, an answer and a reason for each question, the minutes,
    and a check sum, which finds slips of copying and protects nothing. */
 
-export const DRAFT = "ATT1";
+export const DRAFT = "ATT2";
 const DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"; // no I, L, O, U, which are misread
 const CODE_LENGTH = 4;
 const LINE =

@@ -136,6 +136,7 @@ class Inventory {
     yield " ";
     const chosen = new Set([answer, reason].filter((one) => one && one !== "x"));
     if (answer === "x" && reason && reason !== "x") yield `${words.lucky} `;
+    if (reason === "x" && answer && answer !== "x") yield `${words.slip} `;
     if (!answer || !reason) yield `${answer || reason ? words.half : words.empty} `;
     if (!chosen.size) return;
     yield words.holds;
@@ -147,11 +148,15 @@ class Inventory {
   }
 
   /* The chapters of what is not right, after those that they build on and that nothing here has
-     shown to be known. */
+     shown to be known. One right answer may be luck: it takes two of a chapter, or one and all of
+     the chapters that build on it directly. */
   makeRoute(wrong, scores) {
+    const score = (isAsked) => scores.filter((_, n) => isAsked(this.items[n].chapter));
     const isKnown = (slug) => {
-      const own = this.items.flatMap(({ chapter }, n) => (chapter === slug ? [scores[n]] : []));
-      return own.length > 0 && own.every(Boolean);
+      const own = score((chapter) => chapter === slug);
+      const above = score((chapter) => this.chapters[chapter].builds.includes(slug));
+      const counted = own.length > 1 ? own : [...own, ...above];
+      return own.length > 0 && counted.length > 1 && counted.every(Boolean);
     };
     const needed = new Set();
     const visit = (slug) => {

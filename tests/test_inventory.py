@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from itertools import chain
+from itertools import chain, combinations
 from math import exp
 from typing import Any
 
@@ -52,8 +52,30 @@ def test_numbers(chapter, page):
     crowd = [f"{one:.0f}" for one in many[:3]] + [f"{many[3]:.2f}", f"{more[0]:.0f}"]
     crowd += [f"{more[1]:.1f}", f"{more[2]:.0f}", f"{more[3]:.0f}"]
     hidden = [0, soft(2, 1, 0)[2], 1 / 3, 1 / 3, 0, soft(3, 2, 0)[2]]
-    shares = [0.9, 0.06, 0.04, 0.88, 0.07, 0.05]
-    assert chapter.values("questions") == crowd + [f"{one:.2f}" for one in hidden + shares]
+    shares = ["0.90", "0.1", "0.06", "10", "0.04", "5"]
+    shares += ["0.88", "0.1", "0.07", "8", "0.05", "4"]
+    assert chapter.values("questions") == crowd + [f"{one:.2f}" for one in hidden] + shares
+
+
+# Of each form: the values of question 2, the outputs that can occur, and the one that cannot.
+BETWEEN = [((4, 7, 9), (5, 6, 8), (11,)), ((10, 30, 40), (12, 25, 39), (50,))]
+
+
+@pytest.mark.parametrize("form", [0, 1])
+def test_values_of_question_2_part_its_answers(form, page):
+    """An average reaches what lies between the values; sums of them give the other answer."""
+    values, inside, outside = BETWEEN[form]
+    text = page("en", "inventory").source.text
+    listed = ", ".join(map(str, values[:-1])) + f" and {values[-1]}"
+    assert listed in text
+    assert f"[x] {', '.join(map(str, inside[:-1]))} and {inside[-1]}\n" in text
+    assert f"[adds-up] {outside[0]} alone\n" in text
+    assert text.count("[best-match] none\n") == text.count("[long-query] all four\n") == 2
+    assert all(min(values) < one < max(values) for one in inside)
+    assert not min(values) <= outside[0] <= max(values)
+    sums = {sum(some) for n in (2, 3) for some in combinations(values, n)}
+    assert {*outside} <= sums
+    assert not {*inside} & (sums | {*values})
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

@@ -24,8 +24,8 @@ def leader(gap, others):
 nothing, third = 0.0, 1 / 3
 hidden_a = softmax(np.array([2.0, 1, 0]))
 hidden_b = softmax(np.array([3.0, 2, 0]))
-weights_a, values_a = np.array([0.90, 0.06, 0.04]), np.array([0, 10, 5])
-weights_b, values_b = np.array([0.88, 0.07, 0.05]), np.array([0, 8, 4])
+weights_a, values_a = np.array([0.90, 0.06, 0.04]), np.array([0.1, 10, 5])
+weights_b, values_b = np.array([0.88, 0.07, 0.05]), np.array([0.1, 8, 4])
 # --8<-- [end:numbers]
 
 # --8<-- [start:checks]
@@ -79,5 +79,5 @@ change = np.abs(first - later[:10]).max()
 check("11: one token more changes no earlier output", change < 1e-12)
 
 most = [(weights_a * values_a).argmax(), (weights_b * values_b).argmax()]
-check("12: in both sentences the second token contributes most", most == [1, 1])
+check("12: in both sentences the second token adds most", most == [1, 1])
 # --8<-- [end:checks]

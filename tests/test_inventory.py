@@ -48,13 +48,22 @@ def test_numbers(chapter, page):
         return exp(gap) / (exp(gap) + others)
 
     many = [exp(5), 100 * lead(5, 1), 100 * lead(5, 1500), 100 / 1501]
-    more = [exp(3), 100 / 381, 100 * lead(3, 380), 100 * lead(3, 1)]
+    more = [exp(3), 100 / 181, 100 * lead(3, 180), 100 * lead(3, 1)]
     crowd = [f"{one:.0f}" for one in many[:3]] + [f"{many[3]:.2f}", f"{more[0]:.0f}"]
     crowd += [f"{more[1]:.1f}", f"{more[2]:.0f}", f"{more[3]:.0f}"]
-    hidden = [0, soft(2, 1, 0)[2], 1 / 3, 1 / 3, 0, soft(3, 2, 0)[2]]
+    hidden = [0, soft(2, 1, 0)[2], 1 / 3, 1 / 3, 0, soft(1, 1, 0)[2]]
     shares = ["0.90", "0.1", "0.06", "10", "0.04", "5"]
     shares += ["0.88", "0.1", "0.07", "8", "0.05", "4"]
     assert chapter.values("questions") == crowd + [f"{one:.2f}" for one in hidden] + shares
+
+
+@pytest.mark.parametrize(("gap", "others"), [(5, 1500), (3, 180)])
+def test_a_wrong_reason_of_question_4_leads_to_the_right_option(gap, others):
+    """Who divides by the number of keys finds the option nearest to it right."""
+    right = exp(gap) / (exp(gap) + others)
+    options = [exp(gap) / (exp(gap) + 1), 0.5, right, 1 / (others + 1)]
+    for keys in (others, others + 1):
+        assert min(options, key=lambda one: abs(one - exp(gap) / keys)) == right
 
 
 # Of each form: the values of question 2, the outputs that can occur, and the one that cannot.

@@ -12,7 +12,7 @@ from attention_docs.softmax import softmax
 from attention_docs.text import check
 from attention_docs.transformer_block import layer_norm, relu
 
-even_a, even_b = 100 / 1501, 100 / 381
+even_a, even_b = 100 / 1501, 100 / 181
 ahead_a, ahead_b = np.exp(5), np.exp(3)
 
 
@@ -23,7 +23,7 @@ def leader(gap, others):
 
 nothing, third = 0.0, 1 / 3
 hidden_a = softmax(np.array([2.0, 1, 0]))
-hidden_b = softmax(np.array([3.0, 2, 0]))
+hidden_b = softmax(np.array([1.0, 1, 0]))
 weights_a, values_a = np.array([0.90, 0.06, 0.04]), np.array([0.1, 10, 5])
 weights_b, values_b = np.array([0.88, 0.07, 0.05]), np.array([0.1, 8, 4])
 # --8<-- [end:numbers]

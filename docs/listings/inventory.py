@@ -39,6 +39,17 @@ gap = np.abs(shares.sum(axis=1) - 1).max()
 check("2: however large the scores, the weights sum to 1", gap < 1e-12)
 
 
+def mix(low, middle, high, output):
+    """The output of three keys with these values, whose scores are chosen for this one."""
+    first = (0.02 * middle + 0.98 * high - output) / (high - low)
+    return softmax(np.log([first, 0.02, 0.98 - first])) @ [low, middle, high]
+
+
+claimed = [(4, 7, 9, x) for x in (5, 6, 8)] + [(10, 30, 40, x) for x in (12, 25, 39)]
+made = np.array([mix(*one) for one in claimed])
+gap = np.abs(made - [output for *_, output in claimed]).max()
+check("2: an output between the values can occur", gap < 1e-12)
+
 before = softmax(np.array([[1.0, 3.0], [2.0, 5.0]]))
 after = softmax(np.array([[61.0, 63.0], [72.0, 75.0]]))
 check("3: the weights stay as they are", np.abs(after - before).max() < 1e-12)

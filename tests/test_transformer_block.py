@@ -1189,3 +1189,14 @@ def test_neurons_are_measured_again(name: str, in_torch: Tensors, model: SmolLM2
         active = one["sign"] * activity_in_torch(read(i), layer, neuron, in_torch)[1:]
         is_shown = i in [text["text"] for text in one["strongest"]]
         assert is_shown or active.max() <= abs(least["activity"][least["at"]]) + 0.01
+
+
+def test_training_flops_of_gpt_2(chapter: Page) -> None:
+    """By hand: 4 n² d forward, three times that in training, and 1/n of it for a token."""
+    n, d, layers, whole = 1024, 768, 12, 6 * 124
+    pairs = Fraction(3 * 4 * n**2 * d * layers, n * 10**6)
+    rows = chapter.table("training-flops")
+    for row, attention in zip(rows, (pairs, pairs / 2), strict=True):
+        assert row["6N, in millions"] == str(whole) == "744"
+        assert row["attention, in millions"] == f"{float(attention):.0f}"
+        assert row["share of attention"] == f"{float(attention / (whole + attention)):.0%}"

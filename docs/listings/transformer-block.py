@@ -4,7 +4,7 @@
 import ast
 import inspect
 from fractions import Fraction
-from math import comb, sqrt
+from math import comb, prod, sqrt
 
 import numpy as np
 
@@ -920,6 +920,23 @@ table(
     spec=".0e",
 )
 # --8<-- [end:agreement]
+
+# --8<-- [start:training-flops]
+of_gpt_2 = 124_000_000, 12, 12 * 64, 1024  # parameters, layers, width, tokens
+by_parameters = 6 * of_gpt_2[0]
+pairs_counted = {"all pairs": 12, "those of a causal mask": 6}
+shares_of_attention = []
+for factor in pairs_counted.values():
+    by_attention = factor * prod(of_gpt_2[1:])
+    share = by_attention / (by_parameters + by_attention)
+    shares_of_attention.append([by_parameters / 10**6, by_attention / 10**6, f"{share:.0%}"])
+table(
+    shares_of_attention,
+    columns=["6N, in millions", "attention, in millions", "share of attention"],
+    index=list(pairs_counted),
+    spec=".0f",
+)
+# --8<-- [end:training-flops]
 
 # --8<-- [start:parts]
 d = 512

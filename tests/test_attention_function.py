@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 import warnings
 from fractions import Fraction
@@ -424,3 +425,17 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     "exercise-scores": [1 - 1 / 64, 3 / 4],
 }
 test_what_exercises_ask = make_test_of_asked(ASKED)
+
+
+def test_sums_of_rows_after_dropout(chapter: Page) -> None:
+    """Each factor is 0 or 5/4, with the probabilities 1/5 and 4/5: by enumeration."""
+    for row, n in zip(chapter.table("row-sums"), (1, 4, 256), strict=True):
+        odds = {k: math.comb(n, k) * Fraction(4, 5) ** k / 5 ** (n - k) for k in range(n + 1)}
+        sums = {k: Fraction(5 * k, 4 * n) for k in odds}
+        mean = sum(odds[k] * sums[k] for k in odds)
+        spread = math.sqrt(sum(odds[k] * (sums[k] - mean) ** 2 for k in odds))
+        assert mean == 1
+        assert row["√(p / ((1 − p) n))"] == f"{spread:.2f}"
+        assert float(row["standard deviation"]) == pytest.approx(spread, abs=0.0151)
+        assert float(row["mean"]) == pytest.approx(1, abs=0.0151)
+        assert 1 < float(row["largest sum"]) <= 1.25

@@ -315,6 +315,22 @@ beside(
 )
 # --8<-- [end:mistake-plot]
 
+# --8<-- [start:row-sums]
+dropped, draws = 0.2, np.random.default_rng(1)
+row_sums = []
+for size in (1, 4, 256):
+    keep_these = draws.random((10_000, size)) >= dropped
+    sums_ = drop(np.full((10_000, size), 1 / size), keep_these, dropped).sum(axis=1)
+    expected_spread = sqrt(dropped / ((1 - dropped) * size))
+    row_sums.append([sums_.max(), sums_.mean(), sums_.std(), expected_spread])
+table(
+    row_sums,
+    columns=["largest sum", "mean", "standard deviation", "√(p / ((1 − p) n))"],
+    index=["1 key", "4 keys", "256 keys"],
+    spec=".2f",
+)
+# --8<-- [end:row-sums]
+
 # --8<-- [start:agreement]
 import torch
 from torch.autograd import grad

@@ -337,7 +337,7 @@ def test_preferences_tilt_the_toy(chapter: Page) -> None:
     assert [float(one) for one in values[10:12]] == pytest.approx(
         [detours.min(), detours.max()], abs=0.1
     )
-    assert values[12:] == [f"{min(far[2]):.2f}", f"{max(far[2]):.2f}"]
+    assert values[12:14] == [f"{min(far[2]):.2f}", f"{max(far[2]):.2f}"]
 
 
 def test_the_best_of_many(chapter: Page) -> None:
@@ -385,6 +385,17 @@ def test_low_rank_counts(chapter: Page) -> None:
     assert chapter.column("rank", "trained at rank 8") == low
     fewer = [f"{a / b:.0f}" for a, b in zip(whole, low, strict=True)]
     assert [row["as many times fewer"] for row in rows] == fewer
+    square, narrow = 8 * (576 + 576), 8 * (576 + 192)
+    counts = [square + narrow, 2 * (square + narrow), 2 * (square + narrow) + 3 * low[1]]
+    assert chapter.values("low-rank") == [f"{one:,}" for one in counts]
+
+
+def test_alpha_over_rank(chapter: Page) -> None:
+    """By hand for a fixed rank: α twice as large makes 4 and 2; by ranks, other random columns."""
+    eight, double, more = chapter.grid("alpha")
+    assert (eight, double) == ([1, 1, 1], [2, 4, 2])
+    assert more[0] == 0.5
+    assert more[1:] == pytest.approx([1, 2], abs=0.25)
 
 
 def test_what_it_invents(chapter: Page) -> None:

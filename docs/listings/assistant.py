@@ -491,6 +491,33 @@ table(
 )
 # --8<-- [end:rank]
 
+# --8<-- [start:alpha]
+rng = np.random.default_rng(SEED)
+slope = rng.normal(size=(256, 256))  # of a matrix W, at the start of tuning
+down = rng.normal(size=(256, 32)) / 16
+
+
+def first_drops(rank, alpha):
+    """How far the first step lowers the loss, to first order and for rate 1: plain, and by Adam."""
+    c, D = alpha / rank, down[:, :rank]
+    of_U = c * D.T @ slope  # U is 0, so D has no slope yet
+    moved = [add_low_rank(np.zeros_like(slope), D, -U, c) for U in (of_U, np.sign(of_U))]
+    return [-float((slope * one).sum()) for one in moved]
+
+
+settings = {"r = 8, α = 8": (8, 8), "r = 8, α = 16": (8, 16), "r = 32, α = 16": (32, 16)}
+drops = np.array([first_drops(*one) for one in settings.values()])
+table(
+    [
+        [alpha / rank, *drop]
+        for (rank, alpha), drop in zip(settings.values(), drops / drops[0], strict=True)
+    ],
+    columns=["α / r", "gradient descent", "Adam"],
+    index=list(settings),
+    spec=["g", ".1f", ".1f"],
+)
+# --8<-- [end:alpha]
+
 # --8<-- [start:exercise-pencil]
 powers = np.exp(ln_rewards)
 best_of_three = tilted_policy(third, ln_rewards, 1.0)

@@ -494,6 +494,12 @@ def test_a_famous_head_of_an_encoder(chapter: Page) -> None:
     np.testing.assert_allclose(chapter.grid("own-table"), looks, rtol=0, atol=0.00501)
 
 
+def test_the_index_of_an_offset(chapter: Page) -> None:
+    """The matrix of a public thread (microsoft/Swin-Transformer, issue 281), and 13² and 7⁴."""
+    assert chapter.grid("offsets") == [[4, 3, 1, 0], [5, 4, 2, 1], [7, 6, 4, 3], [8, 7, 5, 4]]
+    assert chapter.values("window-index") == ["4", "169", "2,401"]
+
+
 def test_exercises(chapter: Page) -> None:
     assert chapter.output("exercise-chosen").strip() == "60 chosen, 48 masked, 6 swapped"
     assert chapter.output("exercise-visible").strip() == "21/22"

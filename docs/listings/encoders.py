@@ -453,6 +453,20 @@ table(
 )
 # --8<-- [end:interpolate]
 
+
+# --8<-- [start:offsets]
+def offset_index(side):
+    """The index of the offset between each two patches of a square window."""
+    row, column = np.divmod(np.arange(side**2), side)
+    down, across = (place[:, None] - place for place in (row, column))
+    return (down + side - 1) * (2 * side - 1) + across + side - 1
+
+
+small, usual = offset_index(2), offset_index(7)
+patches = ["0, 0", "0, 1", "1, 0", "1, 1"]
+table(small, columns=patches, index=patches)
+# --8<-- [end:offsets]
+
 # --8<-- [start:own]
 measured = load_pronoun()
 to_nouns, without = measured["looks"], measured["cut"]  # of all heads

@@ -543,7 +543,13 @@ def test_latent_page(chapter):
         built, absorbed = (b - a for a, b in zip(*counts, strict=True))
         assert [*line.values()][1:] == [f"{built:,}", f"{absorbed:,}"]
         assert (built < absorbed) == (m > 170)
-    assert chapter.values("latent-more") == [f"{512 * 256 / (2 * 512 - 256):.1f}"]
+    one, spread_out = 576 * 61 * 2, 128 * (128 + 64 + 128) * 61 * 2  # bytes for a token
+    assert chapter.values("latent-more") == [
+        f"{512 * 256 / (2 * 512 - 256):.1f}",
+        *("61", f"{one:,}", "2,196", "71"),  # MiB as llama.cpp prints them
+        f"{spread_out * 32_768 / 2**30:.0f}",
+    ]
+    assert round(spread_out / one) == 71
     assert chapter.values("latent")[-1] == "171"
     query = turned(q[0], [19])
     right = query @ turned(c @ W_uk[0], range(20)).T
@@ -671,3 +677,9 @@ def test_beams(chapter):
     assert_printed(chapter.column("length", "log p"), logs, 2)
     each = [one / n for one, n in zip(logs, (1, 2, 4), strict=True)]
     assert_printed(chapter.column("length", "per token"), each, 2)
+
+
+def test_a_changed_token(chapter):
+    """Layer 1 reads one token; layer 2 has read all before it: 31 stay, and the 4 in front."""
+    assert chapter.column("changed-token", "keys that stay") == [31, 4]
+    assert chapter.values("prefix-cache") == ["32", "4"]

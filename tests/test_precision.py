@@ -562,7 +562,9 @@ def test_two_programs(chapter):
     assert rows[1][1] == pytest.approx(percent(one_pass, wanted), abs=0.05)
     assert 0.5 < rows[1][0] / rows[0][1] < 1.5
     assert rows[2][1] == pytest.approx(percent(wrong, wanted), abs=0.1)
-    step, times = chapter.values("two-programs")
+    step, times, *sums = chapter.values("two-programs")
+    big, one_ = torch.tensor(1e8), torch.tensor(1.0)
+    assert sums == [f"{x.item():.0f}" for x in (big + one_ - big + one_, big - big + one_ + one_)]
     assert step == "0.125"
     assert int(times) == pytest.approx(rows[2][1] / rows[0][1], abs=1)
 
@@ -674,3 +676,25 @@ def test_two_formats_in_one_product(chapter):
         assert line.index("Half") < line.index("float")
     wanted = torch.promote_types(torch.float16, torch.float32)
     assert lines[3:] == [f"half + single: {wanted}"]
+
+
+def test_tokens_in_a_second(chapter):
+    """By hand: 32, 16 and 5 GB; 40 / 32 is what a maintainer of vLLM worked out (issue 7379)."""
+    rows = chapter.table("speed")
+    assert [row["float32"] for row in rows] == ["1.25", "31.5", "105"]
+    assert [row["bfloat16"] for row in rows] == ["2.5", "63", "209"]
+    assert [row["Q4_1"] for row in rows] == ["8", "202", "670"]
+
+
+def test_a_loss_scale(chapter):
+    """In torch: what float16 makes of three gradients at three scales."""
+    rows = chapter.table("loss-scale")
+    for row, one in zip(rows, (2e-8, 1e-3, 3.0), strict=True):
+        for name, scale in (("1", 1), ("1,024", 1024), ("65,536", 65_536)):
+            kept = torch.tensor(one * scale).half().double().item() / scale
+            shown = row[f"scale {name}"]
+            if math.isinf(kept):
+                assert shown == "∞"
+            else:
+                assert parse_number(shown) == pytest.approx(kept, rel=5e-3)
+    assert parse_number(rows[0]["scale 1"]) == 0

@@ -496,6 +496,17 @@ table(
 )
 # --8<-- [end:quantised]
 
+# --8<-- [start:speed]
+speeds = {"desktop memory, 40 GB/s": 40, "RTX 4090, 1,008 GB/s": 1008, "H100, 3,350 GB/s": 3350}
+weights_of_8b = {"float32": 8 * 4, "bfloat16": 8 * 2, "Q4_1": 8 * stored["Q4_1"]}
+table(
+    [[speed / size for size in weights_of_8b.values()] for speed in speeds.values()],
+    columns=list(weights_of_8b),
+    index=list(speeds),
+    spec=".3g",
+)
+# --8<-- [end:speed]
+
 # --8<-- [start:kept]
 texts, n, layers, d, heads = 8, 512, 32, 4096, 32
 kept = {  # bytes for a token in a layer
@@ -510,6 +521,22 @@ table(
     spec=".1f",
 )
 # --8<-- [end:kept]
+
+# --8<-- [start:loss-scale]
+gradients = {"2 × 10⁻⁸": 2e-8, "10⁻³": 1e-3, "3": 3.0}
+scales = (1, 1024, 65_536)
+kept_after = [
+    [float(round_to(np.array(one * scale), "float16")) / scale for scale in scales]
+    for one in gradients.values()
+]
+check("the largest is inf", bool(np.isinf(kept_after[2][2])))
+table(
+    kept_after,
+    columns=[f"scale {scale:,}" for scale in scales],
+    index=list(gradients),
+    spec=".3g",
+)
+# --8<-- [end:loss-scale]
 
 # --8<-- [start:dtypes]
 import torch

@@ -825,3 +825,36 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     "exercise-bug": [10 / 8 - 10 / 24, 0],  # (3, 2, 5) / 8, and a third of their sum
 }
 test_what_exercises_ask = make_test_of_asked(ASKED)
+
+
+def test_what_makes_a_loss_nan(chapter):
+    """By hand: softmax of 200 and 0 is 1 and 0 in float32; cross-entropy is 200 − 0."""
+    rows = [list(row.values())[1:] for row in chapter.table("nan")]
+    assert rows == [["inf", "nan", "nan"], ["200", "1", "−1"], ["nan", "0", "0"]]
+    g = torch.nn.Parameter(torch.zeros(3))
+    g.grad = torch.tensor([1.0, 2.0, math.nan])
+    torch.nn.utils.clip_grad_norm_([g], 1.0)
+    spoilt = str(int(g.grad.isnan().sum()))
+    assert chapter.values("nan-loss") == [f"{torch.tensor(1e-8).half().item():.0f}", spoilt]
+
+
+def test_the_size_of_a_batch(chapter):
+    """The best step for a noisy slope, found on a fine grid of rates: its drop gives the steps."""
+    G, c, v = 3.0, 2.0, 18.0  # B₀ = v / G² = 2
+    rates = np.linspace(0, 1, 200_001)
+    endless = (rates * G**2 - c / 2 * rates**2 * G**2).max()
+    for row, batch in zip(chapter.grid("batch-size"), (0.2, 2, 20), strict=True):
+        drop = (rates * G**2 - c / 2 * rates**2 * (G**2 + v / batch)).max()
+        steps = endless / drop
+        tiny = 2.0  # texts, if batches are tiny: steps · batch goes to B₀
+        assert row == pytest.approx([steps, steps * batch / tiny], abs=0.051)
+
+
+def test_stairs_of_epochs(chapter):
+    """One example of ten classes in torch."""
+    z = torch.zeros(10, requires_grad=True)
+    for row in chapter.grid("epochs"):
+        loss = torch.nn.functional.cross_entropy(z, torch.tensor(0))
+        assert row == pytest.approx([loss.item(), math.log(10)], abs=0.0051)
+        (slope,) = torch.autograd.grad(loss, z)
+        z = (z - slope).detach().requires_grad_()

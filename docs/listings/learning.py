@@ -142,6 +142,52 @@ table(
 )
 # --8<-- [end:descent]
 
+# --8<-- [start:nan]
+import torch
+from torch.nn import functional
+
+z = torch.tensor([200.0, 0.0], requires_grad=True)
+attempts = {  # the second class is right
+    "softmax, then the logarithm": -torch.log(torch.softmax(z, 0))[1],
+    "cross_entropy of the logits": functional.cross_entropy(z, torch.tensor(1)),
+    "no target counts": functional.cross_entropy(z[None], torch.tensor([-100])),
+}
+slopes_of = {name: torch.autograd.grad(loss, z)[0] for name, loss in attempts.items()}
+g = torch.tensor([1.0, 2.0, float("nan")])
+spoilt = int(torch.isnan(g / g.norm()).sum())  # clipped
+small = np.float16(1e-8)
+table(
+    [[f"{x:g}" for x in (attempts[name].item(), *slopes_of[name].tolist())] for name in attempts],
+    columns=["loss", "its slope by z₁", "by z₂"],
+    index=list(attempts),
+)
+# --8<-- [end:nan]
+
+# --8<-- [start:batch-size]
+sizes = {"a tenth of b₀": 0.1, "b₀": 1, "ten times b₀": 10}
+table(
+    [[1 + 1 / size, 1 + size] for size in sizes.values()],
+    columns=["steps, of the fewest", "texts, of the fewest"],
+    index=list(sizes),
+    spec=".1f",
+)
+# --8<-- [end:batch-size]
+
+# --8<-- [start:epochs]
+logits, per_epoch = np.zeros(10), []  # of one example among 10 classes; class 0 is right
+for _ in range(4):
+    p_right = softmax(logits)
+    per_epoch.append([-log(p_right[0]), log(10)])
+    p_right[0] -= 1
+    logits = logits - p_right  # a step with the rate 1
+table(
+    per_epoch,
+    columns=["loss before its step", "loss of a new example"],
+    index=[f"epoch {e}" for e in range(1, 5)],
+    spec=".2f",
+)
+# --8<-- [end:epochs]
+
 
 # --8<-- [start:backward]
 def backward(X, W_Q, W_K, W_V, A, dO):

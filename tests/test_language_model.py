@@ -1153,3 +1153,43 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     "exercise-zero": [1 / (2 + POWERS[1] + POWERS[2]), 0, POWERS[4] / sum(POWERS[1:])],
 }
 test_what_exercises_ask = make_test_of_asked(ASKED)
+
+
+def test_a_steep_and_a_flat_direction(chapter: Page) -> None:
+    """Gradient descent in powers; Adam by torch.optim."""
+    curvatures = torch.tensor([1, 1e-4], dtype=torch.float64)
+    rows = chapter.grid("steep-and-flat")
+    for row, steps in zip(rows, (100, 1000), strict=False):
+        assert row == pytest.approx([0, (1 - 1e-4) ** steps], abs=0.00051)
+    for row, steps in zip(rows[2:], (100, 1000), strict=True):
+        place = torch.ones(2, dtype=torch.float64, requires_grad=True)
+        adam = torch.optim.Adam([place], lr=0.02, betas=(0.9, 0.99))
+        fall = torch.optim.lr_scheduler.LambdaLR(adam, lambda t, n=steps: 1 - (t + 1) / n)
+        for _ in range(steps):
+            adam.zero_grad()
+            (curvatures * place**2 / 2).sum().backward()
+            adam.step()
+            fall.step()
+        assert row == pytest.approx(place.tolist(), abs=0.00051)
+    assert chapter.values("why-adam") == [f"{(1 - 1e-4) ** 1000:.2f}"]
+
+
+def test_a_falling_rate(chapter: Page) -> None:
+    """Drawn, and where the rate is constant, what the text says of it."""
+    draw = np.random.default_rng(5)
+    rates = [np.full(2000, rate) for rate in (0.1, 0.01, 0.001)] + [np.linspace(0.1, 0, 2000)]
+    found = [row[0] for row in chapter.grid("falling-rate")]
+    for loss, along in zip(found, rates, strict=True):
+        x = np.full(4000, 10.0)
+        for rate in along:
+            x = x - rate * (x + draw.standard_normal(4000))
+        assert loss == pytest.approx((x**2 / 2).mean(), rel=0.08)
+    assert_printed(found[:2], [rate / (2 * (2 - rate)) for rate in (0.1, 0.01)], 4)
+    assert found[3] < min(found[:3])
+
+
+def test_min_p(chapter: Page) -> None:
+    """By hand: 0.9 + 500 · 0.1/999 is the first sum of 0.95; 1/20 of 0.9 is more than the rest."""
+    assert 0.9 + 499 * 0.1 / 999 < 0.95 <= 0.9 + 500 * 0.1 / 999
+    assert chapter.grid("min-p") == [[501, 1], [20, 20]]
+    assert chapter.values("min-p") == ["501", "1"]

@@ -441,6 +441,54 @@ trained, losses = train(random_model, pairs, rate=0.01, watched=watched)
 watched[500] = trained
 # --8<-- [end:training]
 
+# --8<-- [start:steep-and-flat]
+curvatures = np.array([1, 1e-4])  # of the loss (x² + 10⁻⁴ y²) / 2, begun at x = y = 1
+
+
+def descend(steps):
+    """Where gradient descent with the rate 1 stops."""
+    place = np.ones(2)
+    for _ in range(steps):
+        place = place - curvatures * place
+    return place
+
+
+def descend_by_adam(steps, rate=0.02):
+    """Where Adam stops; its rate falls to 0."""
+    place, mean, square = np.ones(2), np.zeros(2), np.zeros(2)
+    for t in range(1, steps + 1):
+        slope = curvatures * place
+        mean = 0.9 * mean + 0.1 * slope
+        square = 0.99 * square + 0.01 * slope**2
+        step = (mean / (1 - 0.9**t)) / (np.sqrt(square / (1 - 0.99**t)) + 1e-8)
+        place = place - rate * (1 - t / steps) * step
+    return place
+
+
+places = {
+    f"{way}, {steps:,} steps": move(steps)
+    for way, move in {"gradient descent": descend, "Adam": descend_by_adam}.items()
+    for steps in (100, 1000)
+}
+table(list(places.values()), columns=["x", "y"], index=list(places), spec=".3f")
+# --8<-- [end:steep-and-flat]
+
+
+# --8<-- [start:falling-rate]
+def mean_loss(rates):
+    """The mean of x²/2 after one step for each rate, down slopes with noise of variance 1."""
+    mean, variance = 10.0, 0.0
+    for rate in rates:
+        mean, variance = (1 - rate) * mean, (1 - rate) ** 2 * variance + rate**2
+    return (mean**2 + variance) / 2
+
+
+rates = {f"{rate:g}": np.full(2000, rate) for rate in (0.1, 0.01, 0.001)}
+rates["from 0.1 down to 0"] = np.linspace(0.1, 0, 2000)
+after_rates = [mean_loss(one) for one in rates.values()]
+table([[loss] for loss in after_rates], columns=["mean loss"], index=list(rates), spec=".4f")
+# --8<-- [end:falling-rate]
+
 # --8<-- [start:trained]
 # The numbers alone; the words stand in WORDS, in the reader's language.
 published = TextFile("language-model.json", to_json(trained._replace(vocabulary=())))
@@ -756,6 +804,18 @@ table(
     spec=".3f",
 )
 # --8<-- [end:cut]
+
+# --8<-- [start:min-p]
+shapes = {  # of 1,000 words
+    "sure: one word 0.9": np.r_[0.9, np.full(999, 0.1 / 999)],
+    "unsure: 20 words alike": np.r_[np.full(20, 0.99 / 20), np.full(980, 0.01 / 980)],
+}
+kept_words = [
+    [int((np.cumsum(p) - p < 0.95 - 1e-12).sum()), int((p >= 0.05 * p.max()).sum())]
+    for p in shapes.values()
+]
+table(kept_words, columns=["top-p, c = 0.95", "min-p 0.05"], index=list(shapes))
+# --8<-- [end:min-p]
 
 
 # --8<-- [start:settings]

@@ -25,6 +25,7 @@ from attention_docs.batches import (
     segment_mask,
     segment_positions,
 )
+from attention_docs.data import load_beginnings
 from attention_docs.generation import Cache
 from attention_docs.heads import FOLDER
 from attention_docs.language_model import LanguageModel, generate, language_model
@@ -433,3 +434,26 @@ def test_a_padding_mask_is_not_spread_over_queries() -> None:
     assert (weights[1, :, :, 1:] == 0).all()
     multi_head_attention(x, x, x, p, 2, causal_mask(3))
     multi_head_attention(x, x, x, p, 2, padding[None, None])
+
+
+def test_positions_of_roberta(chapter: Page) -> None:
+    """As transformers computes them for a padding id of 1; 514 − 4 with 3."""
+    ids = torch.tensor([[3, 7, 4, 7, 5], [9, 2, 1, 1, 1]])
+    mask = ids.ne(1).int()
+    wanted = torch.cumsum(mask, dim=1) * mask + 1
+    rows = chapter.table("padding-index")
+    assert [
+        [int(x) for x in re.findall(r"\d+", row["positions"])] for row in rows
+    ] == wanted.tolist()
+    assert [[int(x) for x in re.findall(r"\d", row["mask"])] for row in rows] == mask.tolist()
+    assert chapter.values("roberta-514") == ["1", "2", "513", "514", "510"]
+
+
+def test_batches_of_similar_length(chapter: Page) -> None:
+    """In plain Python, from the lengths of the beginnings."""
+    lengths = sorted(len(one["prompt"]) for one in load_beginnings()["beginnings"])
+    places = sum(4 * max(lengths[i : i + 4]) for i in range(0, len(lengths), 4))
+    shuffled, grouped = (row["filler"] for row in chapter.table("length-groups"))
+    assert grouped == f"{1 - sum(lengths) / places:.0%}"
+    least, most = (int(one) for one in re.findall(r"\d+", shuffled))
+    assert int(grouped.rstrip("%")) < least < most < 50

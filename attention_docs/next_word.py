@@ -88,15 +88,25 @@ def next_tokens(logits: Float[np.ndarray, " vocabulary"], count: int = COUNT) ->
         ([2], 0.47, -0.158)
     """
     exact = logits.astype(np.float64)
-    nats = exact.max() + np.log(np.exp(exact - exact.max()).sum()) - exact
-    found = np.flatnonzero(nats <= np.partition(nats, count - 1)[count - 1])  # more if some tie
-    found = found[np.argsort(nats[found], kind="stable")][:count]
-    others = np.delete(nats, found)
+    found = np.flatnonzero(logits >= np.partition(logits, -count)[-count])  # more if some tie
+    found = found[np.argsort(-exact[found], kind="stable")][:count]
+    tenths = np.exp((exact - exact[found[0]]) / 10)  # of the powers: one exponential for all
+    log_total = np.log(_raise(tenths, 10).sum())
+    others = np.delete(tenths, found)
+    rest = [np.log(_raise(others, round(10 * power)).sum()) - power * log_total for power in POWERS]
     return {
         "ids": found.tolist(),
-        "nats": nats[found].tolist(),
-        "rest": [float(np.log(np.exp(-power * others).sum())) for power in POWERS],
+        "nats": (log_total + exact[found[0]] - exact[found]).tolist(),
+        "rest": [float(one) for one in rest],
     }
+
+
+def _raise(x: Float[np.ndarray, " n"], power: int) -> Float[np.ndarray, " n"]:
+    """The power of each, by squares: in a browser a tenth of the time of as many exponentials."""
+    if power == 1:
+        return x
+    half = _raise(x, power // 2)
+    return half * half * x if power % 2 else half * half
 
 
 @checked

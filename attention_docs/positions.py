@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -216,8 +217,12 @@ def learned(table: Float[Array, "n_max d"], positions: Sequence[int]) -> Float[A
 
 def _angles(xp: Any, positions: Array, d: int, base: float) -> Array:
     """Position times frequency, (..., n, d/2), in the positions' dtype."""
-    omega = xp.asarray(frequencies(d, base), dtype=positions.dtype, device=positions.device)
-    return positions[..., None] * omega
+    return positions[..., None] * _omega(xp, d, base, positions.dtype, positions.device)
+
+
+@lru_cache(maxsize=8)  # a model asks for the same ones in every layer
+def _omega(xp: Any, d: int, base: float, dtype: Any, device: Any) -> Array:
+    return xp.asarray(frequencies(d, base), dtype=dtype, device=device)
 
 
 def _pairs(x: Array, pairing: str) -> tuple[Array, Array]:

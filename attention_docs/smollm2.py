@@ -47,7 +47,8 @@ class SmolLM2(NamedTuple):
         ids: the id of each token.
         ranks: the pairs that the tokenizer joins, and how early it does.
         table: E (vocabulary, d_model), float32, whose transpose gives the logits too.
-        blocks: for each layer its matrices (d_in, d_out) and scales, by their names in the file.
+        blocks: for each layer its matrices (d_in, d_out) and scales, by their names in the file,
+            but for the matrices of queries, keys and values, which stand side by side: "attn_qkv".
         norm: the scale of the last RMSNorm.
     """
 
@@ -121,6 +122,8 @@ def read_smollm2(content: bytes) -> SmolLM2:
     for name, tensor in tensors.items():
         if match := re.fullmatch(r"blk\.(\d+)\.(\w+)\.weight", name):
             blocks[int(match[1])][match[2]] = dequantise(tensor).T  # (d_out, d_in) in the file
+    for block in blocks:
+        block["attn_qkv"] = np.concatenate([block.pop(f"attn_{one}").T for one in "qkv"]).T
     return SmolLM2(
         tokens,
         {token: i for i, token in enumerate(tokens)},
@@ -258,16 +261,15 @@ def run_model(
     watched = frozenset(watch)
     for layer, W in enumerate(model.blocks):
         y = rms_norm(x, W["attn_norm"], EPSILON)
-        counts = {"q": HEADS, "k": KEY_HEADS, "v": KEY_HEADS}
-        q, k, v = (split_heads(linear(y, W[f"attn_{one}"], None), h) for one, h in counts.items())
-        turned = rope(np.concatenate([q, k], axis=-3), places, BASE)
+        qkv = split_heads(linear(y, W["attn_qkv"], None), HEADS + 2 * KEY_HEADS)
+        turned, v = rope(qkv[..., :-KEY_HEADS, :, :], places, BASE), qkv[..., -KEY_HEADS:, :, :]
         kept = extended(cache[layer] if cache else None, turned[..., HEADS:, :, :], v)
         run.cache.append(kept)
         o, weights = grouped_attention(turned[..., :HEADS, :, :], *kept, mask)
         for head in range(HEADS):
             if (layer, head) in watched:
-                parts = q[..., head, :, :], k[..., head // 3, :, :], weights[..., head, :, :]
-                run.seen[layer, head] = Seen(*parts)
+                query, key = qkv[..., head, :, :], qkv[..., HEADS + head // 3, :, :]
+                run.seen[layer, head] = Seen(query, key, weights[..., head, :, :])
             if (layer, head) in cut:
                 o[..., head, :, :] = cut[layer, head] if isinstance(cut, Mapping) else 0
         if (layer, "attention") not in skip:

@@ -281,6 +281,8 @@ def make_small(seed: int) -> tuple[SmolLM2, Tensors]:
     p["token_embd"] = torch.tensor(rng.normal(size=(13, 10)), dtype=torch.float32)
     p["output_norm"] = torch.tensor(rng.normal(1, 0.2, 10), dtype=torch.float32)
     blocks = [{name: p[f"blk.{i}.{name}"].numpy().T for name in sizes} for i in range(30)]
+    for block in blocks:
+        block["attn_qkv"] = np.hstack([block.pop(f"attn_{one}") for one in "qkv"])
     return SmolLM2([], {}, {}, p["token_embd"].numpy(), blocks, p["output_norm"].numpy()), p
 
 

@@ -33,18 +33,14 @@ def requires(
     """
     needed = tuple(inspect.signature(holds).parameters)
 
-    def condition(values: Mapping[str, Any]) -> None:
-        try:
-            known = [values[name] for name in needed]
-        except KeyError:
-            return
+    def condition(*known: Any) -> None:
         if not holds(*known):
             named = dict(zip(needed, known, strict=True))
             raise ValueError(wanted(**named) if callable(wanted) else _describe(wanted, named))
 
     def decorate(function: Function) -> Function:
         plain: Any = inspect.unwrap(function)
-        plain._conditions = (condition, *getattr(plain, "_conditions", ()))
+        plain._conditions = ((needed, condition), *getattr(plain, "_conditions", ()))
         checking: Function = checked(plain)
         return checking
 

@@ -21,6 +21,7 @@ BYTES = {"F32": 4 * BLOCK, "Q4_1": 20, "Q8_0": 34}
 _KINDS = {0: "F32", 3: "Q4_1", 8: "Q8_0"}
 _NUMBERS = dict(zip(range(8), "BbHhIif?", strict=True)) | {10: "Q", 11: "q", 12: "d"}
 _TEXT, _LIST = 8, 9
+_SIZE = struct.Struct("<Q")
 _ALIGNMENT = 32
 
 
@@ -60,22 +61,28 @@ class _Cursor:
     def __init__(self, content: bytes, at: int):
         self.content, self.at = content, at
 
+    def numbers(self, letter: str, count: int = 1) -> list[Any]:
+        form = f"<{count}{letter}"
+        values = struct.unpack_from(form, self.content, self.at)
+        self.at += struct.calcsize(form)
+        return list(values)
+
     def number(self, letter: str) -> Any:
-        (value,) = struct.unpack_from(f"<{letter}", self.content, self.at)
-        self.at += struct.calcsize(letter)
-        return value
+        return self.numbers(letter)[0]
 
     def text(self) -> str:
-        size = self.number("Q")
-        self.at += size
-        return self.content[self.at - size : self.at].decode()
+        (size,) = _SIZE.unpack_from(self.content, self.at)
+        begin, self.at = self.at + 8, self.at + 8 + size
+        return self.content[begin : self.at].decode()
 
     def value(self, kind: int) -> Any:
         if kind == _TEXT:
             return self.text()
         if kind == _LIST:
-            inner = self.number("I")
-            return [self.value(inner) for _ in range(self.number("Q"))]
+            inner, count = self.number("I"), self.number("Q")
+            if inner in _NUMBERS:  # at once: a tokenizer has 49,152
+                return self.numbers(_NUMBERS[inner], count)
+            return [self.text() if inner == _TEXT else self.value(inner) for _ in range(count)]
         return self.number(_NUMBERS[kind])
 
 

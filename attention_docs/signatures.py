@@ -62,7 +62,10 @@ def checked(function: Function) -> Function:
     places = [names.index(demand.argument) for demand in demands]
     fields = [demand.field for demand in demands]
     has_fields = any(fields)
-    conditions = getattr(function, "_conditions", ())
+    conditions = [
+        ([names.index(name) if name in names else name for name in needed], condition)
+        for needed, condition in getattr(function, "_conditions", ())
+    ]
     passed: dict[Any, dict[str, Any]] = {}  # sizes of axes, by shapes and dtypes once found right
 
     @wraps(function)
@@ -77,11 +80,10 @@ def checked(function: Function) -> Function:
         key = tuple([(type(a), getattr(a, "dtype", 0), getattr(a, "shape", 0)) for a in arrays])
         if (sizes := passed.get(key)) is None:
             sizes = passed[key] = _check_arrays(demands, arrays)
-        if conditions:
-            known = zip(names, given, strict=False)
-            values = {**sizes, **{name: one for name, one in known if one is not EMPTY}}
-            for condition in conditions:
-                condition(values)
+        for needed, condition in conditions:  # of arguments by their places, of sizes by names
+            known = [given[one] if type(one) is int else sizes.get(one, EMPTY) for one in needed]
+            if all([one is not EMPTY for one in known]):  # noqa: C419 - a generator is slower
+                condition(*known)
         return function(*args, **kwargs)
 
     return check_and_call  # type: ignore[return-value]

@@ -262,7 +262,8 @@ def run_model(
     for layer, W in enumerate(model.blocks):
         y = rms_norm(x, W["attn_norm"], EPSILON)
         qkv = split_heads(linear(y, W["attn_qkv"], None), HEADS + 2 * KEY_HEADS)
-        turned, v = rope(qkv[..., :-KEY_HEADS, :, :], places, BASE), qkv[..., -KEY_HEADS:, :, :]
+        turned = rope(qkv[..., :-KEY_HEADS, :, :], places, BASE)
+        v = qkv[..., -KEY_HEADS:, :, :].copy()  # its rows side by side, as a product reads them
         kept = extended(cache[layer] if cache else None, turned[..., HEADS:, :, :], v)
         run.cache.append(kept)
         o, weights = grouped_attention(turned[..., :HEADS, :, :], *kept, mask)

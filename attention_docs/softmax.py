@@ -59,10 +59,10 @@ def softmax(scores: Float[Array, "..."], axis: int = -1) -> Float[Array, "..."]:
     xp = array_namespace(scores)
     largest = xp.max(scores, axis=axis, keepdims=True)
     # A row of -inf has no finite maximum: -inf - (-inf) would be NaN.
-    largest = xp.where(xp.isinf(largest) & (largest < 0), xp.zeros_like(largest), largest)
+    largest = xp.where(largest == -inf, 0, largest)
     exponentials = xp.exp(scores - largest)
     total = _sum(xp, exponentials, axis)
-    weights = exponentials / xp.where(total == 0, xp.ones_like(total), total)
+    weights = exponentials / xp.where(total == 0, 1, total)
     return xp.astype(weights, scores.dtype, copy=False)
 
 

@@ -209,7 +209,8 @@ def rms_norm(
         '[0.849, 1.131]'
     """
     xp = array_namespace(x)
-    normal = x / xp.sqrt(xp.mean(x * x, axis=-1, keepdims=True) + eps)
+    square = xp.sum(x * x, axis=-1, keepdims=True) / x.shape[-1]  # faster than xp.mean
+    normal = x / xp.sqrt(square + eps)
     return normal if gamma is None else normal * gamma
 
 
@@ -303,7 +304,7 @@ def silu(x: Float[Array, "..."]) -> Float[Array, "..."]:
     """
     xp = array_namespace(x)
     small = xp.exp(-xp.abs(x))  # never above 1, so nothing overflows
-    return x * xp.where(x >= 0, xp.ones_like(x), small) / (1 + small)
+    return x * xp.where(x >= 0, 1, small) / (1 + small)
 
 
 @checked

@@ -307,6 +307,23 @@ def test_a_link_says_which_text_it_holds(lang: str, width: int, visit: Visit, ad
     assert tab.locator(HELD).count() == 0
 
 
+def test_another_language_keeps_the_text(visit: Visit) -> None:
+    """With its settings; on the first panel and on one of a chapter."""
+    for slug, given in (
+        ("next-word", "#next=0,,0.7,11,1&"),
+        ("masking", "#model=masking&layer=3&headNumber=4&"),
+    ):
+        state = given + urlencode({"text": GRANDMOTHER})
+        tab = visit(make_path("en", slug) + state)
+        tab.get_by_text(words("en")["held"].format(GRANDMOTHER), exact=True).wait_for()
+        link = tab.locator(".md-header a[hreflang=zh-Hans]")
+        link.focus()
+        tab.keyboard.press("Enter")
+        tab.wait_for_url(f"**{make_path('zh', slug)}#*")
+        tab.get_by_text(words("zh")["held"].format(GRANDMOTHER), exact=True).wait_for()
+        assert tab.evaluate("location.hash") == state
+
+
 # --- the model itself -----------------------------------------------------------------------------
 
 

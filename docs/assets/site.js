@@ -529,14 +529,17 @@ function openProofs() {
   }
 }
 
-// Another language goes on where this one is read: parts have one name in all of them.
+// Another language goes on where this one is read: parts have one name in all of them. A text that the
+// reader has given to the model goes along, with its settings.
 function keepPlaceInLanguages() {
+  const holdsText = /^#(next|model)=.*&text=./;
   const keepPlace = ({ target }) => {
     const link = target.closest("a[hreflang]");
     const passed = [...all("article > [id]")].filter(
       (one) => one.getBoundingClientRect().top < innerHeight / 3,
     );
-    if (link) link.hash = scrollY ? (passed.at(-1)?.id ?? "") : "";
+    const place = scrollY ? (passed.at(-1)?.id ?? "") : "";
+    if (link) link.hash = holdsText.test(location.hash) ? location.hash : place;
   };
   document.querySelector(".md-header")?.addEventListener("click", keepPlace);
 }

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from attention_docs.data import load_beginnings
 from attention_docs.locales import read_locale
 from attention_docs.minilm import load_minilm, read_sentence
 from tests.conftest import ROOT, Handler, serve
@@ -437,4 +438,21 @@ def test_an_own_sentence_is_read(reader: Reader) -> None:
     assert tokens == wanted.tokens
     maps = "return document.querySelectorAll('.sentence-grid button').length"
     assert reader.ask(maps) == 72
+    assert reader.list_faults() == []
+
+
+@pytest.mark.needs("runtime", "smollm2")
+def test_the_model_writes(reader: Reader) -> None:
+    """What comes next is what was measured beforehand; the likeliest token is written."""
+    reader.open("/next-word/?writes#next=0,,1,1,1")  # of the likeliest alone
+    reader.press(".next-live summary")
+    reader.press(".next-live button")
+    read = "return document.querySelectorAll('.next-own .next-read button').length"
+    count = reader.wait(read)
+    beginning = next(one for one in load_beginnings()["beginnings"] if one["lang"] == "en")
+    assert count == len(beginning["prompt"])
+    reader.press(".next-own .next-buttons button:nth-of-type(2)")
+    reader.wait(f"return (() => {{ {read} }})() > arguments[0]", count)
+    texts = "return [...document.querySelectorAll('.next-own .next-read button')].at(-1).title"
+    assert str(beginning["ids"][0]) in reader.ask(texts)
     assert reader.list_faults() == []

@@ -815,6 +815,32 @@ def test_a_link_brings_everything_back(loaded: Any) -> None:
     loaded.locator(".next-own [type=checkbox]").check()
 
 
+def test_the_address_of_a_head_opens_the_model(visit: Visit) -> None:
+    """With the offer to load it, below the header."""
+    tab = visit(PAGE + "#L3.H1")
+    button = tab.locator(".next-live .md-button").first
+    button.wait_for()
+    tab.wait_for_function("location.hash === '#L3.H1' && scrollY > 0")
+    tab.wait_for_timeout(500)
+    area = button.bounding_box()
+    assert 48 <= area["y"] <= 900 - area["height"]
+
+
+@needs_model
+def test_a_head_has_an_address(loaded: Any) -> None:
+    """On the text that is there; one that the model lacks changes nothing."""
+    text = "The cat sat on the"
+    read(loaded, text)
+    fields = loaded.locator(".next-own .next-tools select")
+    for given, layer, head in (("L3.H1", "3", "1"), ("L29.H8", "29", "8"), ("L30.H9", "29", "8")):
+        loaded.evaluate("(hash) => { location.hash = hash }", f"#{given}")
+        loaded.wait_for_function("location.hash.startsWith('#next=')")  # with text and settings
+        assert [fields.nth(n).input_value() for n in (0, 1)] == [layer, head]
+        assert box(loaded) == text
+        where = f"head={layer}.{head}&|head={layer}.{head}$"
+        loaded.wait_for_function("(one) => RegExp(one).test(location.hash)", arg=where)
+
+
 @needs_model
 def test_kept_and_removed(visit: Visit) -> None:
     """Without a network afterwards, until the reader removes it."""

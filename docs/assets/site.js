@@ -371,9 +371,9 @@ function loadFilms() {
 // Places for a real model: what shows it is loaded when one comes near, or when the address asks for it.
 function loadPanels() {
   if (location.protocol === "file:") return; // from there no module comes
-  for (const [name, mark, script] of [
-    ["next", "next-token", "next.js"],
-    ["model", "model-panel", "model-panel.js"],
+  for (const [name, mark, script, asked] of [
+    ["next", "next-token", "next.js", /^#(next=|L\d+\.H\d+$)/],
+    ["model", "model-panel", "model-panel.js", /^#model=/],
   ]) {
     const place = document.querySelector(`p.${mark}`);
     if (!words[name] || !place) continue;
@@ -391,7 +391,7 @@ function loadPanels() {
       { rootMargin: document.getElementById("index") ? "0px" : "400px" }, // the first view is light
     );
     near.observe(place);
-    const follow = () => location.hash.startsWith(`#${name}=`) && place.scrollIntoView();
+    const follow = () => asked.test(location.hash) && place.scrollIntoView();
     follow();
     addEventListener("hashchange", follow);
   }

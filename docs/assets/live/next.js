@@ -10,6 +10,7 @@ import { Live } from "./next-live.js";
 
 const words = JSON.parse(document.getElementById("__words").textContent).next;
 const HEAD = "#next=";
+const ONE = /^#L(\d+)\.H(\d+)$/; // a head of the model
 
 /* Put the panel in place of a paragraph. */
 export async function start(place) {
@@ -23,7 +24,7 @@ export async function start(place) {
 
 class Panel {
   constructor(kept) {
-    Object.assign(this, { kept, own: "" }); // what the address says of the model
+    Object.assign(this, { kept, own: "", number: 0, path: [] }); // `own`: what the address says of the model
     const options = kept.beginnings.map(({ text }, n) =>
       element("option", { value: n }, `${text} …`),
     );
@@ -117,11 +118,24 @@ class Panel {
 
   /* --- in the address */
 
-  keep() {
-    if (!this.followed) return;
+  get address() {
     const { temperature, topK, topP } = this.bars.settings;
     const parts = [this.number, this.path.join("."), temperature, topK, topP];
-    writeAddress([HEAD + parts.join(","), ...(this.own ? [this.own] : [])].join("&"));
+    return [HEAD + parts.join(","), ...(this.own ? [this.own] : [])].join("&");
+  }
+
+  keep() {
+    if (this.followed) writeAddress(this.address);
+  }
+
+  /* Each head has an address of its own, such as #L3.H1: on the text and with the settings that are here. */
+  readHash() {
+    const [, ...head] = location.hash.match(ONE) ?? [];
+    if (!head.length) return location.hash;
+    const own = new URLSearchParams(this.own);
+    own.set("head", head.join("."));
+    this.own = own.toString();
+    return this.address;
   }
 
   /* What a reader has given to the model itself stands there too, behind the rest. */
@@ -134,8 +148,9 @@ class Panel {
 
   /* What the address says, as far as it makes sense. */
   follow() {
-    const isOurs = location.hash.startsWith(HEAD);
-    const [list, ...own] = location.hash.slice(HEAD.length).split("&");
+    const hash = this.readHash();
+    const isOurs = hash.startsWith(HEAD);
+    const [list, ...own] = hash.slice(HEAD.length).split("&");
     const given = isOurs ? list.split(",") : [];
     const [number, path = "", temperature, topK, topP] = given;
     if (isOurs) {

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
+import zipfile
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote_plus, urlencode
 
+import brotli
 import numpy as np
 import pytest
 import torch
@@ -333,6 +335,16 @@ def test_the_pieces_of_the_model(tmp_path: Any) -> None:
     assert names == [f"{models.FILE}.{n}" for n in range(4)]
     assert live.PART <= 25_000_000
     assert 3 * live.PART < models.BYTES <= 4 * live.PART
+
+
+def test_what_is_there_before_the_press_is_light(site: Any) -> None:
+    """What was measured, as servers send it; the archive of the site leaves the model out."""
+    for lang in ("en", "zh"):
+        measured = (site / "assets" / "beginnings" / f"{lang}.json").read_bytes()
+        assert len(brotli.compress(measured)) <= 300_000
+    (archive,) = site.glob("attention-docs.zip")
+    names = zipfile.ZipFile(archive).namelist()
+    assert not [name for name in names if ".gguf." in name]
 
 
 def test_the_size_that_is_said_is_that_of_the_files(site: Any) -> None:

@@ -109,7 +109,8 @@ def _raise(x: Float[np.ndarray, " n"], power: int) -> Float[np.ndarray, " n"]:
     if power == 1:
         return x
     half = _raise(x, power // 2)
-    return half * half * x if power % 2 else half * half
+    square: Float[np.ndarray, " n"] = half * half
+    return square * x if power % 2 else square
 
 
 @checked

@@ -81,7 +81,9 @@ def checked(function: Function) -> Function:
         if (sizes := passed.get(key)) is None:
             sizes = passed[key] = _check_arrays(demands, arrays)
         for needed, condition in conditions:  # of arguments by their places, of sizes by names
-            known = [given[one] if type(one) is int else sizes.get(one, EMPTY) for one in needed]
+            known = [
+                given[one] if isinstance(one, int) else sizes.get(one, EMPTY) for one in needed
+            ]
             if all([one is not EMPTY for one in known]):  # noqa: C419 - a generator is slower
                 condition(*known)
         return function(*args, **kwargs)

@@ -209,8 +209,7 @@ def rms_norm(
         '[0.849, 1.131]'
     """
     xp = array_namespace(x)
-    square = xp.sum(x * x, axis=-1, keepdims=True) / x.shape[-1]  # faster than xp.mean
-    normal = x / xp.sqrt(square + eps)
+    normal = x / xp.sqrt(xp.mean(x * x, axis=-1, keepdims=True) + eps)
     return normal if gamma is None else normal * gamma
 
 

@@ -295,13 +295,20 @@ def check_real_models(tab: Any) -> None:
     assert tab.locator("section[data-view]").get_by_text(given["controlNote"]).count() == 1
 
 
+PRESS_WHEN_WRITTEN = """(name) => {
+  if (!document.querySelector(".next-shown .next-line")) return false;
+  const isStop = (one) => !one.hidden && one.textContent === name;
+  [...document.querySelectorAll(".next-own button")].find(isStop).click();
+  return true;
+}"""
+
+
 def check_assistant(tab: Any) -> None:
     """Two lists of ten, of the bare text and of the chat."""
     given = words("assistant")
     text = tab.locator("section[data-view] textarea").input_value()
     tab.get_by_text(given["writeOn"], exact=True).click()
-    tab.wait_for_selector(".next-shown .next-line")
-    tab.get_by_text(given["stop"], exact=True).click()
+    tab.wait_for_function(PRESS_WHEN_WRITTEN, arg=given["stop"])  # before the answer ends
     stopped = tab.locator(".next-shown .next-line").text_content()
     tab.wait_for_timeout(2000)
     assert tab.locator(".next-shown .next-line").text_content().startswith(stopped)

@@ -410,6 +410,27 @@ def test_keys_lead_from_step_to_step(visit: Visit) -> None:
     assert tab.evaluate(REST) == 5
 
 
+@pytest.mark.parametrize("width", [820, 1280])
+def test_the_slider_stays_below_the_drawing(width: int, visit: Visit) -> None:
+    """While the film comes, while it stays and while it goes."""
+    tab = open_film(visit, width=width, reduced_motion="reduce")
+    apart = tab.evaluate("""async () => {
+      const film = document.querySelector(".film");
+      const top = film.getBoundingClientRect().top + scrollY;
+      const found = [];
+      for (let y = top - 600; y < top + film.offsetHeight; y += 150) {
+        scrollTo({ top: y, behavior: "instant" });
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        const drawn = film.querySelector(".scene.now > .output svg").getBoundingClientRect();
+        found.push(film.querySelector(".rail").getBoundingClientRect().top - drawn.bottom);
+      }
+      return found;
+    }""")
+    assert len(apart) > 20
+    assert min(apart) > -2
+    assert max(apart) < 300
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_opened_tools_lie_over_nothing_and_change_no_drawing(width: int, visit: Visit) -> None:
     """They scroll with the text of their step, however many are open."""

@@ -367,6 +367,19 @@ def test_what_gives_a_guess_away_waits_for_it(visit: Visit) -> None:
     assert not plain.locator(".uncover").count()
 
 
+def test_a_second_figure_that_gives_a_guess_away_waits_too(visit: Visit) -> None:
+    """Below the merges stand chips that end in the answer; a covered figure takes little room."""
+    tab = show_covered(visit, "tokens", "guess-merges", "#out-merges")
+    assert tab.locator("#out-chips").evaluate(IS_HIDDEN)
+    boxes = [tab.locator(one).bounding_box() for one in ("#out-merges", "#out-chips")]
+    assert all(box["height"] <= 100 for box in boxes)
+    button = tab.locator(".uncover").bounding_box()
+    assert boxes[0]["y"] < button["y"] < boxes[0]["y"] + boxes[0]["height"] - button["height"]
+    tab.locator(".uncover").click()
+    wait_until_clear(tab, "#out-merges")
+    assert not tab.locator("#out-chips").evaluate(IS_HIDDEN)
+
+
 def test_the_answer_to_a_guess_is_printed_at_the_end(visit: Visit) -> None:
     paper = show_covered(visit, "sequences", "guess-half", HALF)
     paper.emulate_media(media="print")
@@ -436,7 +449,7 @@ def test_a_table_that_gives_a_guess_away_waits_for_it(
     wait_until_clear(tab, answer)
     # A finger on it clears it.
     touched = show_covered(visit, slug, guess, answer, has_touch=True, width=390)
-    touched.locator(answer).tap()
+    touched.locator(answer).tap(position={"x": 12, "y": 12})  # beside the button
     wait_until_clear(touched, answer)
 
 

@@ -6,18 +6,18 @@ const words = JSON.parse(document.getElementById("__words").textContent).exercis
 
 const IN_USE = ".moved, .live-editor";
 
-/* What follows a guess, to the first paragraph below its output. A control hides its answer itself. */
+/* What follows a guess, to the first paragraph below its outputs that is no caption. A control hides
+   its answer itself. */
 function findAnswer(guess) {
   const found = [];
   let output;
   for (let one = guess.nextElementSibling; one; one = one.nextElementSibling) {
     if (one.matches("p")) found.push(one);
-    else if (one.matches(".output") && !output) {
-      output = one;
+    else if (one.matches(".output")) {
+      output ??= one;
       if (!one.querySelector(".stepper, .instrument, input")) found.push(one);
-      continue;
     } else if (!one.matches(".block, .live-place")) break;
-    if (output && one.matches("p")) break;
+    if (output && one.matches("p:not(.caption)")) break;
   }
   return { found, output };
 }

@@ -112,6 +112,18 @@ def test_ten_states_are_those_of_the_package(visit: Visit) -> None:
         assert tab.evaluate(AT_REST)[0]["word"] == 3
 
 
+def test_a_tie_names_both_words_and_decides_nothing(visit: Visit) -> None:
+    """Half way between “saw 2” and “a”, whose keys stand at 120° and 60°."""
+    tab = open_instrument(visit)
+    tab.evaluate("location.hash = '#q=4,90,6'")
+    told = tab.evaluate(AT_REST)[2]
+    assert "“saw 2” 50%, “a” 50%; it cannot tell" in told
+    assert find_visible(tab, "stage .out").get_attribute("fill") == "currentColor"
+    tab.evaluate("location.hash = '#q=4,60,6'")
+    assert "91% of its attention to “a”" in tab.evaluate(AT_REST)[2]
+    assert "color-mix" in find_visible(tab, "stage .out").get_attribute("fill")
+
+
 SHAPES = """() => [...document.querySelectorAll(".instrument:not(.machine) .stage svg *")]
   .filter((one) => !one.closest(".length"))
   .map((one) => [one.tagName, one.children.length ? "" : one.textContent,

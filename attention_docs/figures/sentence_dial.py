@@ -192,7 +192,7 @@ class SentenceDial(Instrument):
 
     def _draw(self, lang: Language, f: Frame) -> str:
         xs = self._middles(lang, f)
-        kind = sum(self.output) and self.output[0] / sum(self.output)
+        kind = self.output[0] / sum(self.output) if max(self.output) >= DECIDED else None
         body = "".join(self._draw_arc(f, xs, j) for j in reversed(range(len(xs))))
         body += self._draw_words(lang, f, xs)
         body += self._draw_dial(lang, f, *self.queries[self.first])
@@ -268,7 +268,7 @@ class SentenceDial(Instrument):
         below = text(cx, cy + radius + tip_radius + f.label, shown, "middle", f.label, bold=True)
         return group(below, fill=QUERY, **{"class": "length"}) + body + labels
 
-    def _draw_output(self, lang: Language, f: Frame, kind: float) -> str:
+    def _draw_output(self, lang: Language, f: Frame, kind: float | None) -> str:
         best = max(self.output)
         word = lang.translate_label(self.words[self.first])
         x, y, size = f.out
@@ -279,7 +279,7 @@ class SentenceDial(Instrument):
             y=y,
             font_size=size,
             text_anchor="middle",
-            fill=_mix_kinds(kind),
+            fill=INK if kind is None else _mix_kinds(kind),
             fill_opacity=round(0.2 + 0.8 * best, 3),
             **{"class": f"out {FACE}"},
         )
@@ -316,15 +316,16 @@ class SentenceDial(Instrument):
 
     def state(self, lang: Language) -> str:
         """Where most goes, and what comes of it."""
-        words, best = self._name_words(lang), max(self.weights)
-        return lang.format_phrase(
-            "sentence_dial",
-            "state",
-            asker=words[self.first],
-            best=words[self.weights.index(best)],
-            weight=f"{100 * best:.0f}%",
-            kind=self._judge(lang),
-        )
+        words, shown = self._name_words(lang), [f"{100 * one:.0f}%" for one in self.weights]
+        weight = shown[self.weights.index(max(self.weights))]
+        most = [word for word, one in zip(words, shown, strict=True) if one == weight]
+        parts = {"asker": words[self.first], "kind": self._judge(lang)}
+        if len(most) == 1:
+            phrase = {"best": most[0], "weight": weight}
+            return lang.format_phrase("sentence_dial", "state", **parts, **phrase)
+        pairs = [lang.format_phrase("sentence_dial", "pair", word=w, number=weight) for w in most]
+        parts["pairs"] = lang.join_texts("list", pairs)
+        return lang.format_phrase("sentence_dial", "tied", **parts)
 
     def describe(self, lang: Language) -> str:
         """The scores and the weights of the published state, and the output."""

@@ -55,8 +55,9 @@ export function begin(instrument) {
 
   const drawOutput = (stage, { word }, { output, best, kind }) => {
     const { bars, label } = stage.places;
-    const share = kit.sum(output) ? Math.round((100 * output[0]) / kit.sum(output)) : 0;
-    const fill = `color-mix(in oklab,${KINDS[0]} ${share}%,${KINDS[1]})`;
+    const share = Math.round((100 * output[0]) / kit.sum(output));
+    const mixed = `color-mix(in oklab,${KINDS[0]} ${share}%,${KINDS[1]})`;
+    const fill = kind < 0 ? "currentColor" : mixed;
     set(stage.one("out"), { fill, "fill-opacity": 0.2 + 0.8 * best });
     stage.one("out").textContent = words.plain[word];
     output.forEach((value, k) => {
@@ -75,10 +76,12 @@ export function begin(instrument) {
 
   const draw = (...all) => [drawSentence, drawDial, drawOutput].forEach((part) => part(...all));
   const tell = ({ word }, { weights, kind }) => {
-    const best = weights.indexOf(Math.max(...weights));
-    const [asker, most] = [words.words[word], words.words[best]];
-    const parts = { asker, best: most, weight: kit.percent(weights[best]) };
-    return fillTemplate(words.state, { ...parts, kind: words.kinds[kind] ?? words.cannot });
+    const weight = kit.percent(Math.max(...weights));
+    const most = words.words.filter((_, j) => kit.percent(weights[j]) === weight);
+    const pairs = most.map((one) => fillTemplate(words.pair, { word: one, number: weight }));
+    const [asker, said] = [words.words[word], words.kinds[kind] ?? words.cannot];
+    const parts = { asker, best: most[0], weight, pairs: pairs.join(words.comma), kind: said };
+    return fillTemplate(most.length > 1 ? words.tied : words.state, parts);
   };
   const ways = { smooth: ["turn", "length"], round: ["turn"] };
   instrument.begin({ start: pose(numbers.first), compute, draw, tell, ...ways });

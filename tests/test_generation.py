@@ -470,7 +470,7 @@ def test_bars(chapter):
 def test_the_caption_of_each_frame_says_its_cache(chapter):
     frames = chapter.frames("control")
     assert len(frames) == 4
-    for one, g in zip(frames, (8, 4, 2, 1), strict=True):
+    for one, g in zip(frames, (1, 2, 4, 8), strict=True):
         wanted = []
         for n in (1024, 32_768, 131_072):
             mebibytes = F(2 * 2 * 32 * n * g * 128, 2**20)

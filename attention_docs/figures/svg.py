@@ -148,10 +148,10 @@ def set_type(body: str, anchor: str) -> str:
     return body and element("g", body, font_size=TEXT, text_anchor=anchor)
 
 
-INDEXED = r"(?<![^\Wᵀ])(?<!\.)([^\W\d_])(?:_([^\W_ᵀ]+)|ₖ)"
+INDEXED = r"(?<![^\Wᵀ])(?<!\.)([^\W\d_]|KV)(?:_([^\W_ᵀ]+)|ₖ)"
 SYMBOL = re.compile(rf"√(?:(\d+|[^\W\d_](?!\w))|{INDEXED})(.?)|{INDEXED}(.?)")
 """A root of a number, of a letter or of one with an index, or a letter with an index, such as d_k,
-d_model or dₖ; and what follows."""
+d_model, KV_1 or dₖ; and what follows."""
 MATH = "Attention Math"  # the font of the formulas, whose sizes in em these are:
 RISE = 0.76  # of √, whose top lies on the line of text, to the height of the sign ‾
 BAR, EDGE, SPACE = 0.568, 0.056, 0.68  # the ink of ‾, where it begins, and how wide the sign is

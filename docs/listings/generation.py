@@ -378,7 +378,7 @@ def frame(i, g):
 
 slider(
     "KV heads",
-    [frame(i, g) for i, g in enumerate((8, 4, 2, 1))],
+    [frame(i, g) for i, g in enumerate((1, 2, 4, 8))],
 )
 # --8<-- [end:control]
 

@@ -260,7 +260,7 @@ def test_regrouped(chapter):
 def test_exercises(chapter):
     ell = 2 * F(1, 4) + F(3, 2)
     o = (2 * F(1, 4) * 1 + F(3, 2) * 5) / ell
-    merged = {"e^m": "4", "ℓ": f"{float(ell):.1f}", "o": f"{float(o):.1f}"}
+    merged = {"eᵐ": "4", "ℓ": f"{float(ell):.1f}", "o": f"{float(o):.1f}"}
     assert chapter.table("exercise-merge") == [merged]
     nobody, alone = chapter.table("exercise-nobody")
     assert [*nobody.values()][1:] == ["−∞", "0.00", "0.00"]

@@ -550,7 +550,11 @@ def test_random_model(page: ReadPage) -> None:
     figure = str(chapter.figures["out-machine"])
     assert column_of(figure, "ids") == ids
     assert_printed(column_of(figure, "logits"), logits[-1], 1)
-    assert_printed(column_of(figure, "probabilities"), p, 2)
+    bars = re.findall(r"(0\.\d+) for (\S+?)[;.](?=\s|$)", figure.split("Bars: probability.")[1])
+    assert sorted(word for _, word in bars) == sorted(WORDS)
+    likeliest = sorted(p.tolist(), reverse=True)
+    assert_printed([float(share) for share, _ in bars], likeliest, 2)
+    assert bars[0][1] == WORDS[int(p.argmax())]
     maps = [part.split(" Matrix ")[0] for part in figure.split("Matrix weights, ")[1:]]
     assert len(maps) == len(seen) == 2
     for described, weights in zip(maps, seen, strict=True):

@@ -79,7 +79,7 @@ left = piece(query, key[:3], value[:3])
 right = piece(query, key[3:], value[3:])
 table(
     [in_numbers(one) for one in (left, right, merge(left, right))],
-    columns=["e^m", "ℓ", "o"],
+    columns=["eᵐ", "ℓ", "o"],
     index=["keys 1 to 3", "keys 4 to 6", "merged"],
     spec=[".0f", ".2f", ".1f"],
 )
@@ -364,7 +364,7 @@ table(
 one = Piece(np.array([0.0]), np.array([2.0]), np.array([[1.0]]))
 two = Piece(np.log([4.0]), np.array([1.5]), np.array([[5.0]]))
 merged = in_numbers(merge(one, two))
-table([merged], columns=["e^m", "ℓ", "o"], spec=[".0f", ".1f", ".1f"])
+table([merged], columns=["eᵐ", "ℓ", "o"], spec=[".0f", ".1f", ".1f"])
 # --8<-- [end:exercise-merge]
 
 # --8<-- [start:exercise-nobody]

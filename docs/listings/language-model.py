@@ -160,7 +160,15 @@ def show(ids, model, shown=12, few=4):
         return beside(looked, left)
 
     scored = heatmap(Z[-1][:, None], rows=WORDS, role="score", spec=".1f", name="logits")
-    chances = heatmap(p[:, None], rows=WORDS, name="probabilities")
+    order = np.argsort(-p)
+    chances = bar_chart(
+        [WORDS[i] for i in order],
+        {"": p[order]},
+        ylabel="probability",
+        roles=["weight"],
+        spec=".2f",
+        scale=(0, 1),
+    )
     parts = [
         ("whole", whole, f"The last word, {last}, all the way: {few} numbers of each vector."),
         (

@@ -33,7 +33,10 @@ def show_scores(scores, name):
         scores.T,
         columns=[str(layer) if layer % 5 == 0 else "" for layer in range(30)],
         rows=[str(head) for head in range(9)],
+        row_axis="head",
+        column_axis="layer",
         name=name,
+        highlight=np.argwhere(scores.T > 0.5).tolist(),
         numbers=False,
         scale=(0, 1),
     )

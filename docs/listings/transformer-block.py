@@ -267,7 +267,7 @@ x = np.array([1.0, 0, 0, 0])
 bar_chart(
     [f"component {c}" for c in (1, 2, 3, 4)],
     [("before LayerNorm", x), ("after LayerNorm", layer_norm(x, eps=0))],
-    ylabel="component",
+    ylabel="value",
     spec=".4g",
 )
 # --8<-- [end:one-token]

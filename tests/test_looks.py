@@ -322,6 +322,16 @@ def test_only_wide_tables_without_formulas_above_become_cards(
         assert not list(head.iter("math"))
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_what_a_fold_names_has_two_lines(width: int, visit: Visit) -> None:
+    tab = visit(make_path("en", "scaling"), width=width)
+    lines = tab.locator("details.further:not([open]) > summary").evaluate_all(
+        "all => all.map((one) => one.offsetHeight / parseFloat(getComputedStyle(one).lineHeight))"
+    )
+    assert len(lines) > 1
+    assert max(lines) < 2.9
+
+
 # --- guesses
 
 

@@ -106,15 +106,12 @@ class Reader:
         self.seen: dict[str, Any] = {}
         self.ran: list[int] = []
 
-    def run(self, codes: list[str], hurry: bool = False) -> dict[str, Any]:
+    def run(self, codes: list[str]) -> dict[str, Any]:
         self.seen = {key: one for key, one in self.seen.items() if key != "error"}
         self.ran = []
         for number in range(self.session.begin(json.dumps(codes)), len(codes)):
             self.ran.append(number)
-            result = json.loads(self.session.step(number, hurry=hurry))
-            if result.get("same"):
-                self.ran.pop()
-                break
+            result = json.loads(self.session.step(number))
             if "error" in result:
                 self.seen["error"] = (result["id"], result["error"])
                 break
@@ -278,26 +275,22 @@ def test_a_module_that_would_end_python_is_an_error() -> None:
 @pytest.mark.long
 @scale_examples(30)
 @given(
-    st.lists(
-        st.tuples(st.lists(st.sampled_from(EDITS), max_size=3), st.booleans()),
-        min_size=1,
-        max_size=4,
-    )
+    st.lists(st.lists(st.sampled_from(EDITS), max_size=3), min_size=1, max_size=4),
 )
-@pytest.mark.parametrize("slow_seconds", [0.0, 60.0])  # all blocks are slow, or none is
+@pytest.mark.parametrize("seconds", [0.0, 60.0])  # copies before all blocks, or before edited ones
 def test_a_run_after_edits_is_a_run_from_the_top(
-    slow_seconds: float, turns: list[tuple[list[tuple[int, str]], bool]]
+    seconds: float, turns: list[list[tuple[int, str]]]
 ) -> None:
     """Whatever was edited before, views, closures, generators and changed libraries included."""
     with pytest.MonkeyPatch.context() as patch, untouched_package():
-        patch.setattr(live, "SLOW_SECONDS", slow_seconds)
+        patch.setattr(live, "RERUN_SECONDS", seconds)
         reader = Reader(BLOCKS)
         reader.run(BLOCKS)
-        for edits, hurry in turns:
+        for edits in turns:
             codes = list(BLOCKS)
             for number, code in edits:
                 codes[number] = code
-            seen = reader.run(codes, hurry)
+            seen = reader.run(codes)
             with untouched_package():
                 wanted = Reader(BLOCKS).run(codes)
             stopped = wanted.get("error")
@@ -320,8 +313,9 @@ def test_a_block_with_torch_leaves_its_files() -> None:
     assert result["text"].split() == ["a.txt", "four", "4"]
 
 
-def test_what_comes_before_an_edit_does_not_run_again() -> None:
+def test_what_comes_before_an_edit_does_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of seven blocks an edit of the last but one runs two; behind a closure, all from it on."""
+    monkeypatch.setattr(live, "RERUN_SECONDS", 0.0)
     reader = Reader(BLOCKS[:7])
     codes = BLOCKS[:7]
     reader.run(codes)
@@ -333,11 +327,12 @@ def test_what_comes_before_an_edit_does_not_run_again() -> None:
     reader = Reader(BLOCKS)
     reader.run(BLOCKS)
     reader.run([*BLOCKS[:10], BLOCKS[10] + "\nprint(2)", *BLOCKS[11:]])
-    assert reader.ran == [8, 9, 10, 11]  # the last takes nothing that has changed
+    assert reader.ran == [8, 9, 10, 11, 12]
 
 
 def test_copies_that_take_too_much_make_room_for_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_state, "MAX_COPIED_BYTES", 300_000)
+    monkeypatch.setattr(live, "RERUN_SECONDS", 0.0)
     blocks = [
         "import numpy as np",
         *(f"x{n} = np.ones(2_000)" for n in range(9)),
@@ -352,22 +347,24 @@ def test_copies_that_take_too_much_make_room_for_the_last(monkeypatch: pytest.Mo
     assert reader.ran == [10]
 
 
-def test_a_dragged_knob_copies_less_and_runs_little_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Copies stand at the blocks 0, 1 and 4 after the knob, or wherever time has passed."""
+def test_a_state_is_copied_at_an_edit_and_where_time_has_passed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     blocks = [f"x{n} = x{n - 1} + 1" if n else "x0 = 1" for n in range(12)]
     reader = Reader(blocks)
     reader.session = Session(make_page(blocks))
     monkeypatch.setattr(live, "RERUN_SECONDS", 60.0)
-    reader.run(blocks, hurry=True)
-    kept = [number for number, state in enumerate(reader.session.state.copies) if state]
-    assert kept == [0, 1, 4]
-    edited = [*blocks[:7], "x7 = x6 + 2", *blocks[8:]]
-    reader.run(edited, hurry=True)
-    assert reader.ran == [4, 5, 6, 7, 8, 9, 10, 11]
+    reader.run(blocks)
+    for step in (2, 3):
+        edited = [*blocks[:7], f"x7 = x6 + {step}", *blocks[8:]]
+        reader.run(edited)
+        copied = [number for number, state in enumerate(reader.session.state.copies) if state]
+        assert copied == [0, 7]
+    assert reader.ran == [7, 8, 9, 10, 11]
     reader.run([*edited[:11], "print(x10)"])
-    assert reader.session.displayed[11][0] == "12"
+    assert reader.session.displayed[11][0] == "13"
     monkeypatch.setattr(live, "RERUN_SECONDS", 0.0)
-    reader.run(["x0 = 5", *blocks[1:]], hurry=True)
+    reader.run(["x0 = 5", *blocks[1:]])
     assert all(reader.session.state.copies)
 
 
@@ -379,8 +376,8 @@ def test_of_a_stepper_the_frame_that_shows_comes_first() -> None:
     blocks = [head + bars % "1", head + frames]
     session = Session(make_page(blocks))
     session.begin(json.dumps(blocks))
-    assert "frame" not in json.loads(session.step(0, True, True))
-    first = json.loads(session.step(1, True, True, "1"))
+    assert "frame" not in json.loads(session.step(0))
+    first = json.loads(session.step(1, at="1"))
     assert first["frame"].startswith('<figure class="frame" data-at="1"')
     assert "figure" not in first
     assert session.waiting() == [1]
@@ -388,48 +385,7 @@ def test_of_a_stepper_the_frame_that_shows_comes_first() -> None:
     assert first["frame"] in whole
     assert whole.count("<figure") == 2
     session.begin(json.dumps([blocks[0], blocks[1] + "  # again"]))
-    assert json.loads(session.step(1, True, True, "2"))["frame"] == ""
-
-
-def test_what_finds_the_same_again_does_not_run_again() -> None:
-    """Of what follows an edit; and a name that nobody asked for is not what it was before."""
-    blocks = ["a, b = 1, 2", "c = a + 1\nd = 5", "print(b)", "d = 7\nprint(d)"]
-    reader = Reader(blocks)
-    reader.session = Session(make_page(blocks))  # without inline values
-    reader.run(blocks)
-    blocks[1] = "c = a + 2\nd = 6"
-    reader.run(blocks)
-    assert reader.ran == [1]
-    blocks[3] = "print(c)"
-    assert reader.run(blocks)["b3", "text"] == "3"
-    assert reader.ran == [2, 3]
-
-
-def test_a_slow_block_runs_again_only_if_it_finds_something_else(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Of slow blocks below an edit one takes nothing from it, one does, one changes a list that was
-    there before it, and one gives that list another name."""
-    monkeypatch.setattr(live, "SLOW_SECONDS", 0.0)
-    runs: list[str] = []
-    run = live.InteractiveRunner.run
-
-    def note(self: Any, block: Any, **options: Any) -> Any:
-        runs.append(block[0].code)
-        return run(self, block, **options)
-
-    monkeypatch.setattr(live.InteractiveRunner, "run", note)
-    blocks = ["a, b, c = 1, 2, [3]", "d = a", "e = [b]", "f = d + 1", "c.append(b)"]
-    blocks += ["g = c", "g.append(f)\nprint(d, e, f, c)"]
-    reader = Reader(blocks)
-    reader.session = Session(make_page(blocks))
-    reader.run(blocks)
-    for value in (7, 8):
-        runs.clear()
-        blocks[1] = f"d = {value}"
-        seen = reader.run(blocks)
-        assert seen["b6", "text"] == f"{value} [2] {value + 1} [3, 2, {value + 1}]"
-        assert runs == [blocks[1], *blocks[3:]]
+    assert json.loads(session.step(1, at="2"))["frame"] == ""
 
 
 def test_a_slow_block_waits_until_it_is_needed_or_asked_for() -> None:
@@ -442,8 +398,6 @@ def test_a_slow_block_waits_until_it_is_needed_or_asked_for() -> None:
         for number in range(session.begin(json.dumps(codes), json.dumps(asked)), len(codes)):
             result = json.loads(session.step(number))
             assert "error" not in result
-            if "same" in result:
-                break
         return session.list_later(), [text for text, _ in session.displayed]
 
     assert run() == ([1, 3], ["", "", "1", "", "2"])
@@ -456,8 +410,9 @@ def test_a_slow_block_waits_until_it_is_needed_or_asked_for() -> None:
     assert run(b4="print(eval('b'))") == ([], ["", "2", "1", "2 1", "2"])
 
 
-def test_what_is_drawn_at_random_is_drawn_again() -> None:
+def test_what_is_drawn_at_random_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """A generator that has no name is a part of what an edit finds."""
+    monkeypatch.setattr(live, "RERUN_SECONDS", 0.0)
     blocks = ["import numpy as np\nnp.random.seed(1)", "print(f'{np.random.rand():.3f}')"]
     reader = Reader(blocks)
     reader.session = Session(make_page(blocks))

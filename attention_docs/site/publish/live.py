@@ -61,7 +61,7 @@ SESSION = (
         f"site/run/{name}.py"
         for name in (
             *("dependencies", "finite", "interactive", "live", "live_errors", "live_state"),
-            *("memo", "needed_names", "reach", "snapshot"),
+            *("reach", "snapshot"),
         )
     ),
 )

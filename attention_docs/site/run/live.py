@@ -1,9 +1,8 @@
 """A page in a reader's browser: its blocks with the reader's edits, from the top.
 
 What a run means is that all blocks run in order. Where nothing before an edit has changed, the run
-goes on from a copy of the state that was there, or from the last one that is whole. To copy a state
-and to recognise it takes longer than most blocks run: while a knob is dragged, it is
-done at fewer places.
+goes on from the last copy of the state before it. To copy a state takes longer than most blocks
+run, so it is copied at the edit, and then whenever blocks have run for a while.
 """
 
 from __future__ import annotations
@@ -11,14 +10,16 @@ from __future__ import annotations
 import linecache
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from json import dumps, loads  # not the names in the module, which code of a reader may set
 from time import perf_counter
 from typing import Any
 
+from attention_docs.running.names import find_names
 from attention_docs.running.result import Code, Result, hash_figure
+from attention_docs.site.run.dependencies import find_block_uses
 from attention_docs.site.run.finite import FiniteCheck
 from attention_docs.site.run.interactive import InteractiveRunner, replace_questions
 from attention_docs.site.run.live_errors import (
@@ -27,14 +28,11 @@ from attention_docs.site.run.live_errors import (
     refuse_modules,
 )
 from attention_docs.site.run.live_state import LiveState
-from attention_docs.site.run.memo import SLOW_SECONDS, Outcome, OutcomeMemo
-from attention_docs.site.run.needed_names import find_needed_names, find_waiting
 from attention_docs.site.run.reach import reaches_out
-from attention_docs.site.run.snapshot import restore_namespace
 from attention_docs.text import TextFile
 
-RERUN_SECONDS = 0.05  # seconds that a dragged knob lets run again, rather than copy the state
-COPY_DISTANCES = {1, 4, 16, 64, 256}  # blocks behind the knob where it is copied all the same
+RERUN_SECONDS = 0.05
+"""How long blocks that have not changed may run again, rather than that the state is copied."""
 LARGEST_DRAWING = {"characters": 3_000_000, "tags": 60_000, "tags in each other": 200}
 """Of a drawing: one that is larger would hold up the page, where nobody can stop it."""
 
@@ -43,6 +41,8 @@ VOID = {"br", "hr", "img", "input", "wbr"}
 """Tags of HTML that hold nothing."""
 JUDGE = "from attention_docs.figures.tasks import"
 """What a block begins with that judges a function of the reader's."""
+DYNAMIC_NAMES = {"exec", "eval", "globals", "locals", "vars", "dir", "__import__", "sys", "listing"}
+"""Code that uses one of these may read names that its syntax does not show."""
 Published = tuple[str, str]
 """What the site shows of a block: its text, and a hash of its figure."""
 
@@ -60,16 +60,6 @@ class Cell:
     files: list[tuple[str, str, str]]  # its name for what it publishes, name of the file, text
     values: list[tuple[int, str, str]]  # number on the page, expression, format
     published: Published
-
-
-@dataclass(frozen=True)
-class FinishedRun:
-    """A run to the end: code of the blocks, what was there before each, and what a reader saw."""
-
-    codes: list[str | None]
-    copies: list[bytes | None]
-    keys: list[str]
-    displayed: list[tuple[Published, dict[int, str]]]
 
 
 class Session:
@@ -102,15 +92,10 @@ class Session:
         self.codes_run: list[str | None] = []  # the code of each block that stands in the namespace
         codes = [cell.code for cell in self.cells if not cell.torch]
         self.state = LiveState(self.runner.namespace, codes)
-        self.memo = OutcomeMemo(self.state.fixed)
-        self.keys: list[str] = []  # what each block and all that follow it have found, as a word
-        self.last: FinishedRun | None = None
-        self.skipped: list[tuple[int, set[str]]] = []  # where a run ended, and by which names
         self.pending: dict[int, Any] = {}  # figures that are drawn when there is time
         self.displayed = [cell.published for cell in self.cells]  # what the reader sees of each
-        self.values: list[dict[int, str]] = [{} for _ in self.cells]
         self.later: set[int] = set()  # the blocks that wait until a reader asks for them
-        self.first, self.copied = 0, 0.0  # where the run began, and when the last state was copied
+        self.copied = 0.0  # when the last state was copied
         self.edits: set[str] = set()  # code of the reader's that has run
         self.lasting: set[str] = set()  # the same, where it may have changed more than its page
 
@@ -138,22 +123,15 @@ class Session:
         if not state.package.is_unchanged():  # by the last run: what it left behind is not whole
             state.copies = [None for _ in state.copies]
             self.codes_run = [None for _ in self.codes_run]
-        self.needed = find_needed_names(
-            self.codes,
-            [[] if n in self.later else cell.values for n, cell in enumerate(self.cells)],
-        )
         state.restored = None
         same = self._count_unchanged()
         if same < len(self.codes_run):  # something after it has changed
-            self._keep_last_run()
             state.edited = same
             while same and state.copies[same] is None:
                 same -= 1
             state.go_back(same)
-            del self.codes_run[same:], self.keys[same:]
-            self.skipped = [one for one in self.skipped if one[0] < same]
+            del self.codes_run[same:]
         self.pending = {number: shown for number, shown in self.pending.items() if number < same}
-        self.first, self.copied = same, perf_counter()
         return same
 
     def _count_unchanged(self) -> int:
@@ -161,35 +139,21 @@ class Session:
         same = 0
         while same < len(self.codes_run) and self.codes_run[same] == self.codes[same]:
             same += 1
-        for number, names in self.skipped:  # behind it stands what these names had before
-            new = self.needed[number]
-            if same > number and (new is None or not new <= names):
-                same = number
-        self.skipped = [one for one in self.skipped if one[0] < same]
         return same
 
-    def _keep_last_run(self) -> None:
-        """Keep a run that came to the end, with all of its figures: the next may join it."""
-        if len(self.codes_run) < len(self.cells) or None in self.codes_run or self.pending:
-            return
-        shown = [(one, {**two}) for one, two in zip(self.displayed, self.values, strict=True)]
-        self.last = FinishedRun([*self.codes_run], [*self.state.copies], [*self.keys], shown)
-
-    def step(self, number: int, draws: bool = True, hurry: bool = False, at: str = "") -> str:
+    def step(self, number: int, draws: bool = True, at: str = "") -> str:
         """Run a block; its result as JSON. One that needs torch is left as it was built.
 
         The files that such a block has published are there. A figure that a reader does not see can
         wait: `draw` brings it; so can all of its frames but the one that shows, which is `at` this
-        place. In a hurry the state is copied at `COPY_DISTANCES` only, and where blocks are slow.
+        place.
         """
         self.pending.pop(number, None)
         cell = self.cells[number]
-        self._note_state(number, hurry)
-        if self._reuse_last_run(number):
-            return dumps({"id": cell.id, "same": True})
+        self._note_state(number)
         self.codes_run.append(self.codes[number])
         if number in self.later:
-            self.displayed[number], self.values[number] = cell.published, {}
+            self.displayed[number] = cell.published
             return dumps({"id": cell.id, "later": True})
         if cell.torch:
             for variable, name, content in cell.files:
@@ -203,39 +167,34 @@ class Session:
             self.codes_run[-1] = None
             return dumps({"id": cell.id, "error": locate_error(name_error(error), 0, "")})
 
-    def _note_state(self, number: int, hurry: bool) -> None:
-        """Copy what is there before a block and make a key of it; in a hurry not everywhere."""
+    def _note_state(self, number: int) -> None:
+        """Copy what is there before a block, at an edit and where blocks have run for a while."""
         self.state.package.note_loaded_modules()
-        past = number - self.first
-        if hurry and past not in COPY_DISTANCES and perf_counter() - self.copied < RERUN_SECONDS:
-            if past:
-                self.state.copies.append(None)
-            else:
-                self.state.add_copy()
-            self.keys.append("")
-        else:
+        is_copied = number == self.state.edited or self.state.restored is not None
+        if is_copied or perf_counter() - self.copied > RERUN_SECONDS:
             self.state.add_copy()
-            self.keys.append(self.state.make_key(self.needed[number]))
             self.copied = perf_counter()
+        else:
+            self.state.copies.append(None)
         self.state.restored = None
 
     def _run(self, number: int, draws: bool, at: str) -> dict[str, Any]:
-        """What a block gives, by a run of it or, where it finds the same again, without one."""
+        """What a block gives."""
         cell, code = self.cells[number], self.codes[number]
         lines = code.splitlines(keepends=True)
         self._register_lines(cell.listing, ["\n"] * (cell.line - 1) + lines, len(code))
-        key = self._make_own_key(number)
-        if outcome := self.memo.find(code, key):
-            return self._reuse_outcome(number, outcome, draws, at)
-        found, begun = self.state.list_names(), perf_counter()
         result, error = self._execute(cell, code, draws)
         if error:  # nothing that follows it has a meaning
             self.codes_run[-1] = None
             return {"id": cell.id, "error": error}
         wanted = [(expression, spec) for _, expression, spec in cell.values]
         result = self.runner.add_values(result, wanted)
-        self._note_outcome(number, key, found, perf_counter() - begun, result)
-        return self._show(number, result, self.runner.shown, draws, at)
+        if not draws and self.runner.shown is not None:
+            self.pending[number] = self.runner.shown
+        update = self._make_update(number, result)
+        if at and number in self.pending:
+            update["frame"] = self.pending[number].frame(self.runner.languages[self.lang], at)
+        return update
 
     def _execute(self, cell: Cell, code: str, draws: bool) -> tuple[Result, dict[str, Any]]:
         """The result of a block, and what a reader is told of an error, if there is one."""
@@ -248,7 +207,6 @@ class Session:
             self.edits.add(code)
             if reaches_out(code, cell.code):
                 self.lasting.add(code)
-                self.state.is_tame = False
             result = self.runner.run_readers(block, cell.code, draws=draws)
         if result.error:
             return result, describe_error(result.error, cell.listing, cell.line, code)
@@ -265,45 +223,6 @@ class Session:
         with self.state.package.as_loaded():
             tasks.restorers[:] = [self.state.package.restore]
             yield
-
-    def _show(
-        self, number: int, result: Result, shown: Any, draws: bool, at: str
-    ) -> dict[str, Any]:
-        """What a reader does not see yet; a figure may wait, or all of its frames but one."""
-        if not draws and shown is not None:
-            self.pending[number] = shown
-        update = self._make_update(number, result)
-        if at and number in self.pending:
-            update["frame"] = self.pending[number].frame(self.runner.languages[self.lang], at)
-        return update
-
-    def _make_own_key(self, number: int) -> str:
-        """What this block finds, as one word; "" where that is not sure, or where it is fast."""
-        code = self.codes[number]
-        if code in self.memo.fast:
-            return ""
-        return self.state.make_key(find_needed_names([code], [self.cells[number].values])[0])
-
-    def _note_outcome(
-        self, number: int, key: str, found: dict[str, Any], seconds: float, result: Result
-    ) -> None:
-        """Keep what a slow block has given, if it has left what it found as it was."""
-        code = self.codes[number]
-        if seconds < SLOW_SECONDS:
-            self.memo.fast.add(code)
-        elif key and key == self._make_own_key(number):
-            names = self.memo.copy_names(code, found, self.state.list_names())
-            if names is not None:
-                self.memo.outcomes[code] = Outcome(key, names, result, self.runner.shown)
-
-    def _reuse_outcome(self, number: int, outcome: Outcome, draws: bool, at: str) -> dict[str, Any]:
-        """Put what a block has given in its place, without running it."""
-        self.runner.namespace.update(restore_namespace(outcome.names, self.state.fixed))
-        if draws and outcome.shown is not None and not outcome.result.figure:
-            figure = self.runner.draw_figure(outcome.shown)
-            outcome.result = replace(outcome.result, figure=figure)
-        result = outcome.result if draws else replace(outcome.result, figure={})
-        return self._show(number, result, outcome.shown, draws, at)
 
     def list_later(self) -> list[int]:
         """The blocks that wait until a reader asks for them."""
@@ -332,7 +251,6 @@ class Session:
             for place, expression, spec in cell.values
             if (expression, spec) in result.values
         }
-        self.values[number].update(found)
         update: dict[str, Any] = {
             "id": cell.id,
             "changed": [one != other for one, other in zip(now, cell.published, strict=True)],
@@ -351,23 +269,26 @@ class Session:
         """Let a traceback find the lines of what runs."""
         linecache.cache[listing] = (size, None, lines, listing)
 
-    def _reuse_last_run(self, number: int) -> bool:
-        """Whether all that follows finds what it found in the last whole run; then it stands."""
-        last, key = self.last, self.keys[-1]
-        displayed = [*zip(self.displayed, self.values, strict=True)]
-        wanted = self.needed[number]
-        if not (last and key and wanted is not None and number and key == last.keys[number]):
-            return False
-        if (
-            self.codes[number:] != last.codes[number:]
-            or displayed[number:] != last.displayed[number:]
-        ):
-            return False
-        self.codes_run += last.codes[number:]
-        self.state.copies += last.copies[number + 1 :]
-        self.keys += last.keys[number + 1 :]
-        self.skipped.append((number, wanted))
-        return True
+
+def find_waiting(blocks: Sequence[Cell], codes: Sequence[str], asked: set[str]) -> set[int]:
+    """Slow blocks and what uses them, except where a reader's edits or wishes need them.
+
+    `codes` are the blocks as the reader has them, `asked` the ids of those that are to run.
+    """
+    if not any(block.slow for block in blocks):
+        return set()
+    uses = find_block_uses([*codes])
+    wanted, waiting = set[int](), set[int]()
+    for number, (block, code) in reversed([*enumerate(zip(blocks, codes, strict=True))]):
+        is_edited = code != replace_questions(block.code)
+        if is_edited and find_names(code, sure=True)[0] & DYNAMIC_NAMES:
+            return set()
+        if is_edited or block.id in asked or number in wanted:
+            wanted |= {number} | uses[number]
+    for number, block in enumerate(blocks):
+        if number not in wanted and (block.slow or uses[number] & waiting):
+            waiting.add(number)
+    return waiting
 
 
 def _measure_depth(svg: str) -> int:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 from collections.abc import Iterable
 from typing import Any
 
 from attention_docs.running.block import PROVIDED
 from attention_docs.site.run.snapshot import (
     Fixed,
-    Keyer,
     PackageState,
     copy_namespace,
     read_ambient_state,
@@ -36,7 +33,6 @@ class LiveState:
         self.package = PackageState(codes)
         self.start = read_ambient_state()
         self.restored: bytes | None = None  # the copy that was restored, if nothing has run since
-        self.is_tame = True  # whether no code has run that may set names of modules
         self.edited = 0  # the block that an edit has changed last: the next one comes there too
 
     def list_names(self) -> dict[str, Any]:
@@ -67,22 +63,6 @@ class LiveState:
         dropped = [n for n, copy in enumerate(self.copies) if copy and n != self.edited]
         for number in dropped[1:-1:2]:
             self.copies[number] = None
-
-    def make_key(self, names: set[str] | None) -> str:
-        """What these names hold, as one word; "" where that is not sure."""
-        if names is None or not self.package.is_unchanged(without_names=self.is_tame):
-            return ""
-        space = self.list_names()
-        try:
-            while True:
-                keyer = Keyer(io.BytesIO(), {})
-                held = {k: space[k] for k in sorted(names) if k in space}
-                keyer.dump((held, read_ambient_state()))
-                if keyer.names & set(space) <= names:  # what functions take from outside
-                    return hashlib.sha256(keyer.file.getvalue()).hexdigest()
-                names = names | keyer.names
-        except Exception:
-            return ""
 
     def go_back(self, number: int) -> None:
         """Restore what was there before a block, and forget what came after it.

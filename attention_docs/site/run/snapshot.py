@@ -1,15 +1,13 @@
-"""Copies of a namespace and of what code may set outside its names, and keys of what is in it."""
+"""Copies of a namespace and of what code may set outside its names."""
 
 from __future__ import annotations
 
 import contextlib
 import copy
 import decimal
-import hashlib
 import importlib
 import io
 import itertools
-import marshal
 import operator
 import pickle
 import random
@@ -117,41 +115,6 @@ def _make_view(base: Any, dtype: Any, shape: Any, start: int, strides: Any, writ
     view = np.ndarray(shape, dtype, owner, start, strides)
     view.flags.writeable = writable
     return view
-
-
-class Keyer(Copier):
-    """A word for a namespace, that says the same for what is the same."""
-
-    def __init__(self, file: io.BytesIO, fixed: Fixed) -> None:
-        super().__init__(file, fixed)
-        self.file = file
-        self.names: set[str] = set()
-
-    def persistent_id(self, obj: Any) -> Any:
-        """Compare texts by value, not by identity."""
-        if type(obj) is not str:
-            return None
-        encoded = obj.encode(errors="surrogatepass")  # half of a pair is a text, too
-        return int.from_bytes(hashlib.blake2b(encoded, digest_size=16).digest())
-
-    def _share_with_defaults(self, obj: types.FunctionType) -> Any:
-        return self._share(obj)
-
-    def _share_with_attributes(self, obj: type) -> Any:
-        raise ValueError(f"{obj} is made anew in each run")
-
-    def _share(self, obj: Any) -> Any:
-        if getattr(obj, "__module__", "") != "listing":
-            return _Shared, (id(obj),)
-        self.names |= _find_outer_names(obj.__code__)
-        default = (obj.__defaults__, obj.__kwdefaults__)
-        return _Shared, (obj.__qualname__, marshal.dumps(obj.__code__), default)
-
-
-def _find_outer_names(code: types.CodeType) -> set[str]:
-    """The names that a function takes from outside, and the functions in it."""
-    inner = [_find_outer_names(one) for one in code.co_consts if isinstance(one, types.CodeType)]
-    return set(code.co_names).union(*inner)
 
 
 def read_ambient_state() -> dict[str, Any]:
@@ -316,10 +279,10 @@ class PackageState:
             if key.isupper() and isinstance(one, dict | list | set):  # a constant
                 self.tables[id(one)] = (one, _copy_table(one))
 
-    def is_unchanged(self, *, without_names: bool = False) -> bool:
-        """Whether nothing has been changed, or at least no table and no array."""
+    def is_unchanged(self) -> bool:
+        """Whether nothing has been changed."""
         return (
-            (without_names or not any(self._find_changes()))
+            not any(self._find_changes())
             and all(now == then for now, then in self.tables.values())
             and all(np.array_equal(now, then, equal_nan=True) for now, then in self.arrays.values())
         )

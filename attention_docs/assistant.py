@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any, NamedTuple
 
-from array_api_compat import array_namespace
 from jaxtyping import Bool, Float, Int
 
 from attention_docs.checks import requires
 from attention_docs.language_model import cross_entropy
-from attention_docs.signatures import Array, checked
+from attention_docs.signatures import Array, array_namespace, checked
 from attention_docs.softmax import softmax
 from attention_docs.tokens import FOLDER
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from array_api_compat import array_namespace
 from jaxtyping import Bool, Float
 
 from attention_docs.checks import fits, requires
 from attention_docs.masking import apply_mask
 from attention_docs.score_functions import scaled_dot
-from attention_docs.signatures import Array, checked, shape
+from attention_docs.signatures import Array, array_namespace, checked, shape
 from attention_docs.softmax import softmax
 
 

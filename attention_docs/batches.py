@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from array_api_compat import array_namespace
 from jaxtyping import Bool, Int
 
 from attention_docs.checks import requires
 from attention_docs.masking import causal_mask
-from attention_docs.signatures import Array, checked, shape
+from attention_docs.signatures import Array, array_namespace, checked, shape
 
 Side = Literal["left", "right"]
 """Where the padding of a short text stands."""

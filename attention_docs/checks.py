@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, is_array_api_obj
+from array_api_compat import is_array_api_obj
 
-from attention_docs.signatures import Array, Function, checked, shape
+from attention_docs.signatures import Array, Function, array_namespace, checked, shape
 
 
 def requires(

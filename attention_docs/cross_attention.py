@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from array_api_compat import array_namespace
 from jaxtyping import Float
 
 from attention_docs.checks import requires
 from attention_docs.learning import attention_backward
 from attention_docs.multi_head import Parameters, multi_head_attention
-from attention_docs.signatures import Array, checked
+from attention_docs.signatures import Array, array_namespace, checked
 from attention_docs.transformer_block import add_residual, feed_forward, layer_norm, relu
 
 

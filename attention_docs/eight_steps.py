@@ -9,11 +9,10 @@ from __future__ import annotations
 from math import sqrt
 
 import numpy as np
-from array_api_compat import array_namespace
 from jaxtyping import Float
 
 from attention_docs.checks import requires
-from attention_docs.signatures import Array, checked
+from attention_docs.signatures import Array, array_namespace, checked
 from attention_docs.softmax import softmax
 
 

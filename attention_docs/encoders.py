@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from array_api_compat import array_namespace, device
+from array_api_compat import device
 from jaxtyping import Bool, Float, Int
 
 from attention_docs.checks import in_range, requires
 from attention_docs.language_model import LanguageModel
-from attention_docs.signatures import Array, shape
+from attention_docs.signatures import Array, array_namespace, shape
 from attention_docs.transformer_block import BlockParameters, embed, encoder_block, layer_norm
 
 IS_MASK, IS_SWAPPED = 0.8, 0.9  # of the chosen words: below 0.8 masked, below 0.9 another word

@@ -7,14 +7,13 @@ from fractions import Fraction
 from math import log, sqrt
 from typing import Any, NamedTuple
 
-from array_api_compat import array_namespace
 from jaxtyping import Bool, Float
 
 from attention_docs.attention_function import attention
 from attention_docs.checks import requires
 from attention_docs.masking import causal_mask
 from attention_docs.multi_head import join_heads, linear, split_heads
-from attention_docs.signatures import Array, checked, shape
+from attention_docs.signatures import Array, array_namespace, checked, shape
 from attention_docs.transformer_block import BlockParameters, block_flops, feed_forward, layer_norm
 
 # --- the cache ------------------------------------------------------------------------------------

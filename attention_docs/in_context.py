@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from array_api_compat import array_namespace, device
+from array_api_compat import device
 from jaxtyping import Float
 
 from attention_docs.checks import requires
-from attention_docs.signatures import Array, checked
+from attention_docs.signatures import Array, array_namespace, checked
 
 
 @requires("rate must be positive and finite", lambda rate: 0 < rate < inf)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from math import ceil, sqrt
 from typing import Any, NamedTuple
 
-from array_api_compat import array_namespace
 from jaxtyping import Float
 
 from attention_docs.checks import requires
 from attention_docs.masking import apply_mask
 from attention_docs.score_functions import scaled_dot
-from attention_docs.signatures import Array, checked, shape
+from attention_docs.signatures import Array, array_namespace, checked, shape
 
 # --- one piece, and two of them -------------------------------------------------------------------
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from array_api_compat import array_namespace
 from jaxtyping import Float
 
 from attention_docs.checks import requires
 from attention_docs.masking import apply_mask
-from attention_docs.signatures import Array
+from attention_docs.signatures import Array, array_namespace
 from attention_docs.softmax import softmax
 
 

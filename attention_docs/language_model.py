@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_array_api_obj
+from array_api_compat import device, is_array_api_obj
 from jaxtyping import Float, Int
 
 from attention_docs.batches import segment_mask, segment_positions
 from attention_docs.checks import in_range, requires
 from attention_docs.masking import causal_mask
 from attention_docs.multi_head import Parameters, linear, multi_head_attention
-from attention_docs.signatures import Array, shape
+from attention_docs.signatures import Array, array_namespace, shape
 from attention_docs.softmax import softmax, tempered_softmax
 from attention_docs.transformer_block import BlockParameters, embed, feed_forward, layer_norm
 
@@ -250,7 +250,7 @@ def token_distribution(
         found = _likeliest(found, top_k)
     if top_p is not None and top_p < 1:
         xp = array_namespace(found)
-        sorted_down = xp.sort(found, axis=-1, descending=True)
+        sorted_down = xp.flip(xp.sort(found, axis=-1), axis=-1)
         before = xp.cumulative_sum(sorted_down, axis=-1) - sorted_down
         count = xp.sum(xp.astype(before < top_p, xp.int64), axis=-1, keepdims=True)
         found = _likeliest(found, count)
@@ -260,7 +260,7 @@ def token_distribution(
 def _likeliest(probabilities: Array, count: Any) -> Array:
     """The first `count` of each row in the order of size, made to sum to 1; the rest are 0."""
     xp = array_namespace(probabilities)
-    order = xp.argsort(probabilities, axis=-1, descending=True, stable=True)
+    order = xp.argsort(-probabilities, axis=-1, stable=True)
     rank = xp.argsort(order, axis=-1)
     kept = xp.where(rank < count, probabilities, xp.zeros_like(probabilities))
     return kept / xp.sum(kept, axis=-1, keepdims=True)

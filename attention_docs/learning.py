@@ -7,11 +7,10 @@ from fractions import Fraction
 from math import sqrt
 
 import numpy as np
-from array_api_compat import array_namespace
 from jaxtyping import Float
 
 from attention_docs.checks import batch_axes, requires
-from attention_docs.signatures import Array, checked, shape
+from attention_docs.signatures import Array, array_namespace, checked, shape
 from attention_docs.softmax import softmax_gradient
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import exp, inf
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import device
 from jaxtyping import Float, Int
 
 from attention_docs.checks import requires
 from attention_docs.masking import causal_mask
-from attention_docs.signatures import Array, checked
+from attention_docs.signatures import Array, array_namespace, checked
 
 
 @requires("d must be even and at least 4", lambda d: d >= 4 and d % 2 == 0)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import device
 from jaxtyping import Float
 
 from attention_docs.checks import requires
-from attention_docs.signatures import Array, checked, shape
+from attention_docs.signatures import Array, array_namespace, checked, shape
 
 CLOSE = 1e-4  # how far from 1 the sum of a row may be; weights of a model come in float32
 

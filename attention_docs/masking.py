@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import device
 from jaxtyping import Bool, Float, Int, Shaped
 
 from attention_docs.checks import check_mask, in_range, requires
-from attention_docs.signatures import Array, checked, shape
+from attention_docs.signatures import Array, array_namespace, checked, shape
 
 
 @checked

@@ -5,11 +5,10 @@ from __future__ import annotations
 from math import inf, sqrt
 from typing import NamedTuple
 
-from array_api_compat import array_namespace
 from jaxtyping import Bool, Float
 
 from attention_docs.checks import batch_axes, fits, requires
-from attention_docs.signatures import Array, checked, shape
+from attention_docs.signatures import Array, array_namespace, checked, shape
 
 
 class State(NamedTuple):

@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from array_api_compat import array_namespace
 from jaxtyping import Float, Int
 
 from attention_docs.checks import requires
 from attention_docs.data import MINILM
 from attention_docs.multi_head import Parameters, multi_head_attention
 from attention_docs.real_models import DATA, read_known_file
-from attention_docs.signatures import Array, checked
+from attention_docs.signatures import Array, array_namespace, checked
 from attention_docs.transformer_block import BlockParameters, embed, feed_forward, layer_norm
 
 FILE, TOKENIZER = MINILM

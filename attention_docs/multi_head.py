@@ -7,12 +7,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from array_api_compat import array_namespace
 from jaxtyping import Float
 
 from attention_docs.attention_function import attention
 from attention_docs.checks import requires
-from attention_docs.signatures import Array, checked, shape
+from attention_docs.signatures import Array, array_namespace, checked, shape
 
 HAS_BLAS = sys.platform != "emscripten"
 """Whether a fast library stands behind `@`: NumPy for browsers comes without one."""

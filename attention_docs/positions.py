@@ -7,11 +7,10 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
-from array_api_compat import array_namespace
 from jaxtyping import Float
 
 from attention_docs.checks import fits, requires
-from attention_docs.signatures import Array, checked, shape
+from attention_docs.signatures import Array, array_namespace, checked, shape
 
 Pairing = Literal["interleaved", "half-split"]
 """Which components make pair i (both counted from 0): 2i and 2i + 1, or i and i + d/2."""

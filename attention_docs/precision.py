@@ -6,11 +6,10 @@ from math import inf, nan
 from typing import NamedTuple
 
 import numpy as np
-from array_api_compat import array_namespace
 from jaxtyping import Float, Float64
 
 from attention_docs.checks import requires
-from attention_docs.signatures import Array
+from attention_docs.signatures import Array, array_namespace
 
 
 class Format(NamedTuple):

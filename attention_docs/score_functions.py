@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from math import pi, sqrt
 
-from array_api_compat import array_namespace
 from jaxtyping import Float
 
 from attention_docs.checks import requires
-from attention_docs.signatures import Array, checked
+from attention_docs.signatures import Array, array_namespace, checked
 
 
 @checked

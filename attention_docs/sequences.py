@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from array_api_compat import array_namespace
 from jaxtyping import Float
 
 from attention_docs.checks import requires
-from attention_docs.signatures import Array
+from attention_docs.signatures import Array, array_namespace
 
 
 def _constant(rows: Sequence[Sequence[float]]) -> Float[np.ndarray, "n d"]:

@@ -20,8 +20,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
+import array_api_compat
 import numpy as np
-from array_api_compat import array_namespace, is_array_api_obj
+from array_api_compat import is_array_api_obj
 
 EMPTY = inspect.Parameter.empty  # stands for an argument that is missing
 Array = Any  # a NumPy array or a torch tensor; a function gives back the kind that it was given
@@ -46,6 +47,16 @@ class Demand(NamedTuple):
     batch: str  # "...", "*name" or ""
     axes: tuple[str, ...]
     is_optional: bool
+
+
+def array_namespace(*arrays: Array) -> Any:
+    """The functions of the array API for these arrays: those of NumPy are NumPy's own.
+
+    array_api_compat would copy them, and to do so load all modules of NumPy.
+    """
+    if all(isinstance(one, np.ndarray | np.generic) for one in arrays):
+        return np
+    return array_api_compat.array_namespace(*arrays)
 
 
 def shape(array: Array) -> tuple[int, ...]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from array_api_compat import array_namespace
 from jaxtyping import Float, Int
 
 from attention_docs.checks import in_range, requires
 from attention_docs.multi_head import Parameters, linear, multi_head_attention, parameter_count
-from attention_docs.signatures import Array, checked, shape
+from attention_docs.signatures import Array, array_namespace, checked, shape
 
 
 class BlockParameters(NamedTuple):

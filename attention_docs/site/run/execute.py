@@ -33,10 +33,6 @@ from attention_docs.site.run.worker import run_page, start_process
 from attention_docs.site.store import Store, make_key
 
 VERSIONED = ("numpy", "torch", "array-api-compat")
-SIGNATURE_MODULES = {
-    "array_api_compat.numpy",
-    "jaxtyping",
-}  # what the package imports for its signatures
 Formatted = tuple[str, str]  # an expression and its format
 Strings = dict[str, dict[str, str]]  # of the listings of a page, by language
 ReadStrings = Callable[[Path, str], Mapping[str, str] | None]
@@ -398,7 +394,7 @@ def _make_context(libraries: set[str]) -> BaseContext:
     if method == "forkserver":
         # It brings what torch loads at a first backward pass too, which takes as long as torch.
         late = {"torch.nn.attention.bias"} if "torch" in libraries else set()
-        context.set_forkserver_preload(["__main__", *sorted(libraries | late | SIGNATURE_MODULES)])
+        context.set_forkserver_preload(["__main__", "jaxtyping", *sorted(libraries | late)])
     return context
 
 

@@ -22,7 +22,6 @@ from attention_docs.running.imports import find_imports
 from attention_docs.site.run.reach import TAME_MODULES
 
 OWN = "attention_docs"
-LAZY = "array_api_compat.numpy"  # copies the names of NumPy when a function first asks for it
 DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)
 WATCHED = {OWN, "array_api_compat", "builtins"} | TAME_MODULES - {"torch"}
 """Packages whose modules are noted: what code may import."""
@@ -241,7 +240,7 @@ class PackageState:
         self.arrays: dict[int, tuple[Any, Any]] = {}
         self.tables: dict[int, tuple[Any, Any]] = {}
         self.caches: list[Callable[[], None]] = []  # what empties them
-        for name in {LAZY}.union(*map(find_imports, codes)):
+        for name in set[str]().union(*map(find_imports, codes)):
             if name.split(".")[0] in WATCHED:
                 with contextlib.suppress(ImportError):  # a name of a module, and no module
                     importlib.import_module(name)

@@ -587,9 +587,7 @@ class Verdict:
 
 
 def compare_records(
-    document: Document,
-    found: Mapping[str, Any] | None,
-    pages: Iterable[tuple[Document, str]] = (),
+    document: Document, found: Mapping[str, Any] | None, pages: Iterable[tuple[Document, str]] = ()
 ) -> Iterator[Verdict]:
     """What has become of each value of a site.
 

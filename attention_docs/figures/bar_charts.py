@@ -185,9 +185,5 @@ def bar_chart(
         if not low < high or min(values) < low or max(values) > high:
             raise ValueError(f"scale must hold 0 and every value, got {scale}")
     return BarChart(
-        check_labels(labels),
-        all_series,
-        check_label(ylabel),
-        check_label(xlabel),
-        scale,
+        check_labels(labels), all_series, check_label(ylabel), check_label(xlabel), scale
     )

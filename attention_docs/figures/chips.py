@@ -14,13 +14,7 @@ from attention_docs.figures.figure import (
     Wording,
     check_label,
 )
-from attention_docs.figures.svg import (
-    css_colour,
-    element,
-    measure_widest,
-    set_type,
-    write,
-)
+from attention_docs.figures.svg import css_colour, element, measure_widest, set_type, write
 
 LETTER, TALL = 26, 26  # room for a letter; height of a chip
 ROW, GAP, MARGIN = 36, 4, 10  # from row to row; between chips; around the drawing

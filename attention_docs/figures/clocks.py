@@ -16,15 +16,7 @@ from attention_docs.figures.figure import (
     check_labels,
 )
 from attention_docs.figures.numbers import as_lists
-from attention_docs.figures.svg import (
-    INK,
-    css_colour,
-    group,
-    measure_widest,
-    outline,
-    path,
-    text,
-)
+from attention_docs.figures.svg import INK, css_colour, group, measure_widest, outline, path, text
 
 RADIUS, ACROSS, DOWN = 32, 96, 84  # of a dial; from dial to dial
 HEAD, FOOT, EDGE = 26, 22, 10
@@ -166,10 +158,4 @@ def dials(
     ):
         if labels is not None and len(labels) != wanted:
             raise ValueError(f"there must be {wanted} {what}, got {len(labels)}")
-    return Dials(
-        first,
-        last,
-        check_labels(rows),
-        check_labels(columns),
-        check_labels(below),
-    )
+    return Dials(first, last, check_labels(rows), check_labels(columns), check_labels(below))

@@ -150,13 +150,7 @@ class DraggableHull(Instrument):
 
 
 def draggable_hull(
-    corners: Any,
-    weights: Any,
-    output: Any,
-    *,
-    names: Sequence[str],
-    xlabel: str,
-    ylabel: str,
+    corners: Any, weights: Any, output: Any, *, names: Sequence[str], xlabel: str, ylabel: str
 ) -> Figure:
     """Three points of the unit square, and an average of them that a reader drags.
 

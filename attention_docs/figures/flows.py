@@ -180,10 +180,7 @@ def _make_lane_curve(
 
 
 def flow(
-    stages: Sequence[Any],
-    *,
-    arrows: Sequence[Any] | None = None,
-    title: str | None = None,
+    stages: Sequence[Any], *, arrows: Sequence[Any] | None = None, title: str | None = None
 ) -> Figure:
     """Boxes of numbers from top to bottom, with arrows: from inputs to outputs.
 

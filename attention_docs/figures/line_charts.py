@@ -218,10 +218,7 @@ class LineChart(DrawnFigure):
             *(line.draw(self.xs, x, y) for line in self.lines),
             draw_baseline(left, bottom, right),
             *draw_ticks(
-                [x(n) for n in own],
-                [format_chart_value(n, "g") for n in own],
-                bottom,
-                shrink,
+                [x(n) for n in own], [format_chart_value(n, "g") for n in own], bottom, shrink
             ),
             *(
                 line.draw_leader((x(self.xs[-1]), y(line.series.values[-1])), (right + NAME, at))

@@ -168,10 +168,7 @@ class Plane(DrawnFigure):
 
 
 def plane(
-    arrows: Sequence[tuple[str, str, Any]],
-    *,
-    reach: float,
-    onto: int | None = None,
+    arrows: Sequence[tuple[str, str, Any]], *, reach: float, onto: int | None = None
 ) -> Figure:
     """Vectors with two components as arrows from the origin.
 

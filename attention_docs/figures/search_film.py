@@ -313,12 +313,7 @@ def _show_softmax(sheet: Sheet, s: Subject, t: Tensors) -> None:
         sheet.cell(f"s{j}", box, "score", one / most, label)
         length = max(1.5, longest * powers[j] / max(powers))
         sheet.cell(
-            f"p{j}",
-            (124, middles[j] - 17, length, 34),
-            "neutral",
-            0.35,
-            origin=f"s{j}",
-            turn=j + 1,
+            f"p{j}", (124, middles[j] - 17, length, 34), "neutral", 0.35, origin=f"s{j}", turn=j + 1
         )
         shown = format_value(powers[j], DECIMALS)
         sheet.line(f"p{j}t", 124 + length + 6, middles[j], shown, turn=j + 1)

@@ -77,12 +77,7 @@ class Pen:
         self.draw.rectangle([self.scale * one for one in (x, y, end, y + 2)], fill=self.ink)
 
     def box(
-        self,
-        corners: Sequence[float],
-        fill: str,
-        edge: str,
-        width: float,
-        radius: float = 10,
+        self, corners: Sequence[float], fill: str, edge: str, width: float, radius: float = 10
     ) -> None:
         """A box with round corners: left, top, right, bottom."""
         self.draw.rounded_rectangle(

@@ -260,12 +260,7 @@ def wrap_label(label: str, width: float) -> list[str]:
 
 
 def svg_document(
-    width: float,
-    height: float,
-    body: str,
-    largest: float | None,
-    alt: str,
-    fit: str | None = None,
+    width: float, height: float, body: str, largest: float | None, alt: str, fit: str | None = None
 ) -> str:
     """The SVG element around a body; how far it shrinks in a narrow box says figures.css.
 

@@ -100,9 +100,7 @@ class Tie(DrawnFigure):
             to, end = end + share / 2, end + share
             half = max(share, THINNEST) / 2 if weight else 0.0
             shapes += path(
-                _draw_ribbon(x, to, half),
-                stroke=None if weight else "none",
-                **{"class": "ribbon"},
+                _draw_ribbon(x, to, half), stroke=None if weight else "none", **{"class": "ribbon"}
             )
             if score != -inf:
                 lines += path(_draw_fall("M", x, to))

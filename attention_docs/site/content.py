@@ -13,13 +13,7 @@ from attention_docs.locales import read_locale_table as words_table
 from attention_docs.site import proofs
 from attention_docs.site.addresses import Addresses
 from attention_docs.site.publish.search import Names, Vocabulary
-from attention_docs.site.read import (
-    conversion,
-    editions,
-    moved,
-    navigation,
-    translations,
-)
+from attention_docs.site.read import conversion, editions, moved, navigation, translations
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.fallback import make_fallback
 from attention_docs.site.read.listing import (

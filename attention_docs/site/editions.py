@@ -34,10 +34,7 @@ def compare(before: Record, after: Record) -> list[dict[str, str]]:
     Each difference has a `place`, a `kind`, and mostly what it `was` and is `now`. A section is
     named if its text changed and nothing else of it is.
     """
-    found = [
-        *_compare_results(before, after),
-        *_compare_records(before, after),
-    ]
+    found = [*_compare_results(before, after), *_compare_records(before, after)]
     named = {one["place"] for one in found}
     for slug, sections in after["sections"].items():
         old = before["sections"].get(slug, {})

@@ -31,12 +31,7 @@ from attention_docs.site.adapter.config import (
 )
 from attention_docs.site.adapter.finish import finish_build
 from attention_docs.site.adapter.page import SitePage
-from attention_docs.site.adapter.rendering import (
-    begin_page,
-    describe_page,
-    finish_html,
-    write_page,
-)
+from attention_docs.site.adapter.rendering import begin_page, describe_page, finish_html, write_page
 from attention_docs.site.adapter.state import BuildState, Session, start_build
 from attention_docs.site.publish.head import list_sitemap
 from attention_docs.site.read.failure import Failure

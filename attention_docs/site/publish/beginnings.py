@@ -17,22 +17,8 @@ import numpy as np
 from attention_docs.data import list_ids
 from attention_docs.generation import Cache
 from attention_docs.heads import FOLDER, load_measurements
-from attention_docs.next_word import (
-    COUNT,
-    POWERS,
-    guess_by_layer,
-    next_tokens,
-    token_text,
-)
-from attention_docs.smollm2 import (
-    FILE,
-    SHA256,
-    START,
-    Head,
-    SmolLM2,
-    encode_text,
-    run_model,
-)
+from attention_docs.next_word import COUNT, POWERS, guess_by_layer, next_tokens, token_text
+from attention_docs.smollm2 import FILE, SHA256, START, Head, SmolLM2, encode_text, run_model
 
 BEGINNINGS = FOLDER / "beginnings.json"
 WIDTHS = (COUNT, 2, 1)

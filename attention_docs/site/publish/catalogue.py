@@ -181,7 +181,7 @@ class Catalogue:
         lines += [
             f"Each page exists in {', '.join(names[:-1])} and {names[-1]}, with the same code and "
             "the same outputs. Every output and every number in a sentence, with the code that "
-            f"computed it, is also in [numbers.json]({base}numbers.json).",
+            f"computed it, is also in [numbers.json]({base}numbers.json)."
         ]
         for ones in by_lang.values():
             lines += ["", f"## {ones[0].locale['name']}", ""]

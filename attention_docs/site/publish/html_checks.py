@@ -25,10 +25,7 @@ LEFTOVER = re.compile(rf"\{{\{{.*?\}}\}}|{INCLUDE}|[\ue000-\uf8ff]|^::: |^/{{3,}
 HINT = re.compile(rf"\{{\{{|--8(?:<|&lt;)--|[\ue000-\uf8ff]|:::|/// |{REQUEST}")
 """A quick test: a page without a match has no leftovers."""
 
-CODE_TAGS = {
-    "code",
-    "pre",
-}  # their content is quoted, except for an include line at its start
+CODE_TAGS = {"code", "pre"}  # their content is quoted, except for an include line at its start
 SKIPPED_TAGS = {"script", "style"}
 
 REFUSED = {"animate", "applet", "base", "embed", "foreignobject", "form", "frame", "iframe"}

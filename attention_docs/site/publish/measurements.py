@@ -108,20 +108,13 @@ MEETING = "Our new neighbour is called {first} {last}. Yesterday I met {first}"
 
 ALL = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
 Batch = tuple[Int[np.ndarray, "batch n"], Int[np.ndarray, "batch n"] | None]
-BATCHED = (
-    "The capital of France is",
-    "When Mary and John went to the store, John gave a drink to",
-)
+BATCHED = ("The capital of France is", "When Mary and John went to the store, John gave a drink to")
 """Two texts of different lengths, for one batch."""
 
 PADDING, WRITTEN = "<|im_end|>", 6
 """What the model's tokenizer pads with, and how many tokens are written."""
 
-ASKED_AFTER = (
-    "hot → cold\nbig → small\nfast →",
-    "big → bigger\nsmall → smaller\nfast →",
-    "fast →",
-)
+ASKED_AFTER = ("hot → cold\nbig → small\nfast →", "big → bigger\nsmall → smaller\nfast →", "fast →")
 """One question after two kinds of examples, and after none."""
 
 PROMPTS = (

@@ -164,11 +164,7 @@ class _Writer:
         return f"<p>{words['measured_note']}</p>", [words["measured"]]
 
     def ask_variant(
-        self,
-        variant: Variant,
-        ask: Ask,
-        box: Box,
-        parts: dict[str, list[list[tuple[str, object]]]],
+        self, variant: Variant, ask: Ask, box: Box, parts: dict[str, list[list[tuple[str, object]]]]
     ) -> Question:
         """A question of an exercise with other numbers; the worked answer would not fit it."""
         published = self.ask(ask, box, parts, [ask])

@@ -8,14 +8,8 @@ from pathlib import Path
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import Section, read_listing
 from attention_docs.site.read.page import Page
-from attention_docs.site.read.pieces import (
-    Block,
-)
-from attention_docs.site.read.syntax import (
-    ALLOWED,
-    INCLUDE,
-    OPTION,
-)
+from attention_docs.site.read.pieces import Block
+from attention_docs.site.read.syntax import ALLOWED, INCLUDE, OPTION
 
 
 def read_block(page: Page, fence: re.Match[str], line: int, end: int, listings: Path) -> Block:

@@ -10,15 +10,8 @@ from attention_docs.colours import ROLES
 from attention_docs.running.names import find_names
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
-from attention_docs.site.read.pieces import (
-    Value,
-)
-from attention_docs.site.read.syntax import (
-    CHAPTER,
-    CODE_SPAN,
-    COLOUR,
-    VALUE,
-)
+from attention_docs.site.read.pieces import Value
+from attention_docs.site.read.syntax import CHAPTER, CODE_SPAN, COLOUR, VALUE
 
 FUNCTIONS = {"abs", "int", "len", "list", "max", "min", "round", "slice", "sum"}
 """What an inline value may use besides the names of its page."""

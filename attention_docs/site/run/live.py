@@ -22,11 +22,7 @@ from attention_docs.running.result import Code, Result, hash_figure
 from attention_docs.site.run.dependencies import find_block_uses
 from attention_docs.site.run.finite import FiniteCheck
 from attention_docs.site.run.interactive import InteractiveRunner, replace_questions
-from attention_docs.site.run.live_errors import (
-    describe_error,
-    locate_error,
-    refuse_modules,
-)
+from attention_docs.site.run.live_errors import describe_error, locate_error, refuse_modules
 from attention_docs.site.run.live_state import LiveState
 from attention_docs.site.run.reach import reaches_out
 from attention_docs.text import TextFile

@@ -33,7 +33,6 @@ class Addresses:
         return "" if lang == self.languages[0] else f"{lang}/"
 
     def find_address(self, lang: str, slug: str) -> str:
-        """The address of a page."""
         return self.find_folder(lang) + self.find_place(slug)
 
     @staticmethod

@@ -162,7 +162,6 @@ class Build(Content):
         }
 
     def assemble(self, page: Page) -> AssembledPage:
-        """A page with its results."""
         entries = self.entries[page.text_lang]
         return AssembledPage(
             page,
@@ -216,7 +215,6 @@ class Build(Content):
         return self.addresses.find_address(page.lang, page.slug)
 
     def find_links(self, page: Page) -> Links:
-        """The targets of the links of a page."""
         here = self.address(page)
         originals = self.pages[self.written[0]]
         chapters = {

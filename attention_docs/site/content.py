@@ -64,7 +64,6 @@ class Content:
 
     @property
     def all(self) -> list[Page]:
-        """The pages of all languages."""
         return [page for pages in self.pages.values() for page in pages.values()]
 
     def read_locale(self, lang: str) -> Locale:
@@ -155,7 +154,6 @@ class Content:
         }
 
     def read_strings(self, listing: Path, lang: str) -> Mapping[str, str] | None:
-        """The strings of a listing in a language, converted if the language is."""
         converter = self.scripts.get(lang)
         if converter is None:
             return read_string_translations(listing, lang)
@@ -343,5 +341,4 @@ def _compare_terms(theirs: Sequence[terms.Term], ours: Sequence[terms.Term], fir
 
 
 def _find_differences(original: Page, page: Page, _: object) -> Iterable[Failure]:
-    """In what a translation differs from its original."""
     return translations.compare_pages(original, page)

@@ -61,7 +61,6 @@ class ProofError(Exception):
 
 
 def hash_sources(root: Path) -> dict[str, str]:
-    """The hash of each source by its name."""
     files = sorted((root / FOLDER).glob("*.v"))
     return {path.name: _hash(path.read_text("utf-8")) for path in files}
 

@@ -70,7 +70,6 @@ class Recorder:
                 wanted = set(self.slugs)
 
     def make_records(self, lang: str, slug: str) -> list[Record]:
-        """The records of one page."""
         self.read([slug])
         page = self.build.pages[lang][slug]
         with self.lock:
@@ -218,13 +217,11 @@ def _make_value_records(
 
 
 def _locate(url: str, page: Page, line: int) -> Record:
-    """Where a line of a page is."""
     section = page.find_section(line)
     return {"page": f"/{url}", "lang": page.lang, "slug": page.slug, "section": section}
 
 
 def hash_text(text: str) -> str:
-    """The SHA-256 of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

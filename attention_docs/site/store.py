@@ -20,7 +20,6 @@ def make_key(*parts: str) -> str:
 
 
 def find_cache_folder(root: Path) -> Path:
-    """The cache folder of a project."""
     return Path(os.environ.get("ATTENTION_DOCS_CACHE", root / ".cache"))
 
 

@@ -77,7 +77,6 @@ def is_nested(config: MkDocsConfig) -> bool:
 
 
 def current_language(config: MkDocsConfig) -> str:
-    """The language that is being built."""
     code: str = config.plugins["i18n"].current_language  # type: ignore[attr-defined]
     return code
 

@@ -125,7 +125,6 @@ def _publish(state: BuildState, pages: list[site.FinishedPage]) -> None:
 
 
 def _list_books(build: Build) -> list[epub.Book]:
-    """The parts of the book in each language."""
     found: list[epub.Book] = []
     for lang in build.catalogue.complete:
         pages = [one for one in build.catalogue.pages if one.page.lang == lang]

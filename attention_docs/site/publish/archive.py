@@ -36,7 +36,6 @@ def list_files(built: Path) -> list[str]:
 
 
 def format_sum(name: str, content: bytes) -> str:
-    """The line of a file in SUMS."""
     return f"{hashlib.sha256(content).hexdigest()}  {name}\n"
 
 

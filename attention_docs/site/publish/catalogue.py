@@ -34,12 +34,10 @@ class PublishedPage:
 
     @property
     def description(self) -> str:
-        """What the page is, in one sentence."""
         return str(self.page.meta.get("description", ""))
 
     @property
     def markdown(self) -> str:
-        """The path of the Markdown copy."""
         return self.text_url + MARKDOWN
 
     @property
@@ -87,7 +85,6 @@ class PublishedPage:
         return f"{folder}/{self.page.slug}.py" if self.own_listing else ""
 
     def render_copies_line(self, offers_zip: bool) -> str:
-        """The line at the end of the page that offers the copies."""
         locale = self.locale["site"]["copies"]
         name = PurePosixPath(self.page.slug).name
         offers = [

@@ -108,7 +108,6 @@ class Book:
 
     @property
     def target(self) -> str:
-        """The path of the file."""
         return self.pages[0].book
 
 
@@ -133,7 +132,6 @@ def write_books(
 
 
 def pack_book(built: Path, book: Book, citation: Citation | None, base: str, target: Path) -> None:
-    """Write a book."""
     slugs = {one.url.rstrip("/"): one.page.slug for one in book.pages}
     chapters = [
         read_chapter(

@@ -178,7 +178,6 @@ def draw_texts(
 
 
 def _watch_all(ids: Int[np.ndarray, "... n"], model: SmolLM2) -> Float[np.ndarray, "h ... n n"]:
-    """The weights of all heads."""
     seen = run_model(ids, model, watch=ALL).seen
     return np.stack([seen[head].weights for head in ALL])
 

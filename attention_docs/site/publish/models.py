@@ -74,7 +74,6 @@ ALL = (SMOLLM2, *MINILM)
 
 
 def find_folder(cache: Path) -> Path:
-    """The folder of the files."""
     return cache / "models"
 
 

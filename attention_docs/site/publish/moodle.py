@@ -30,7 +30,6 @@ FOOT = "</quiz>\n"
 
 
 def write_bank(questions: Sequence[Question], chapter: str, site: str, locale: Locale) -> str:
-    """The questions of a chapter as a file."""
     words = locale["site"]["banks"]
     parts = [HEAD]
     pooled = sorted(questions, key=lambda one: one.pool)  # those that come once keep their order

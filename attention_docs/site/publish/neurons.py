@@ -151,7 +151,6 @@ def measure_neurons(model: SmolLM2) -> dict[str, Any]:
 def scan_texts(
     texts: Sequence[Sequence[int]], neurons: Sequence[Neuron], model: SmolLM2
 ) -> list[Float[np.ndarray, "neurons n"]]:
-    """The activity of each neuron at each token of each text."""
     found: list[Float[np.ndarray, "neurons n"]] = []
     for first in range(0, len(texts), TOGETHER):
         packed = texts[first : first + TOGETHER]
@@ -169,7 +168,6 @@ def _run_packed(texts: Sequence[Sequence[int]], model: SmolLM2, last: bool = Fal
 
 
 def _find_ends(texts: Sequence[Sequence[int]]) -> Int[np.ndarray, " texts"]:
-    """Where each text of a row ends."""
     return np.cumsum(list(map(len, texts)))
 
 

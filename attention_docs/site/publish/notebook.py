@@ -132,7 +132,6 @@ def _make_cells(
 
 
 def _write(cells: Sequence[dict[str, Any]]) -> str:
-    """A notebook of cells."""
     import nbformat  # takes long to load, and few builds make a notebook anew
 
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -146,7 +145,6 @@ def _write(cells: Sequence[dict[str, Any]]) -> str:
 def _describe_notebook(
     about: str, codes: Sequence[str], assembled: AssembledPage, catalogue: Catalogue
 ) -> dict[str, Any]:
-    """What the notebook is, and what it needs."""
     locale = assembled.locale["site"]["copies"]
     find = catalogue.modules.find_third_party
     needs = sorted({*chain.from_iterable(find(one, ("torch",)) for one in codes)})
@@ -164,7 +162,6 @@ def _make_text_cell(name: str, markdown: str) -> dict[str, Any]:
 
 
 def _make_code_cell(assembled: AssembledPage, block: Block, count: int) -> dict[str, Any]:
-    """A block as a cell, with what it printed and drew."""
     result = assembled.get_result(block)
     outputs: list[dict[str, Any]] = []
     if result and (text := result.get_text(assembled.page.text_lang)):

@@ -48,11 +48,9 @@ class PrintedPart:
 
     @property
     def target(self) -> Path:
-        """The file."""
         return self.folder / "pdf" / f"{self.id}.pdf"
 
     def find_page(self, slug: str) -> Path:
-        """The page of a chapter."""
         return self.folder / slug / PAGE
 
 
@@ -121,7 +119,6 @@ def _lead(link: Any, part: PrintedPart, slug: str) -> None:
 
 
 def print_part(part: PrintedPart, browser: str) -> None:
-    """Write the PDF."""
     draft = part.folder / part.slugs[0] / DRAFT
     part.target.parent.mkdir(exist_ok=True)
     draft.write_text(join_chapters(part), encoding="utf-8")

@@ -192,7 +192,6 @@ def _write_choice(question: Question, feedback: dict[str, str]) -> tuple[list[st
 
 
 def _write_number(wanted: Number, largest: float) -> str:
-    """The rule of a right number."""
     slack = find_slack(wanted, largest)
     low, high = wanted.exact - slack, wanted.exact + slack
     bounds = f"<vargte {RESPONSE}>{low!r}</vargte><varlte {RESPONSE}>{high!r}</varlte>"

@@ -250,7 +250,6 @@ class _Writer:
 
 
 def _cut_exercises(assembled: AssembledPage) -> Parts:
-    """The lines of each exercise, and of each box in it."""
     found: Parts = {}
     open_: list[Box] = []
     for line, piece in expand_lines(assembled):

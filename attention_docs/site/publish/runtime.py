@@ -58,7 +58,6 @@ Source = Callable[[Iterable[str], float], dict[str, bytes]]
 
 
 def find_folder(cache: Path) -> Path:
-    """The folder of the files."""
     return cache / "live"
 
 

@@ -152,7 +152,6 @@ class _Sections:
         return not SKIPPED_CLASSES.isdisjoint(element.get("class", "").split())
 
     def begin_section(self, tag: str, name: str) -> None:
-        """A section starts."""
         self.end_line()
         anchor = "" if tag == "h1" else f"#{name}"
         self.entries.append({"location": self.url + anchor, "title": "", "text": ""})
@@ -218,7 +217,6 @@ def format_lines(found: Iterable[SearchEntry]) -> str:
 
 
 def build_index(lang: str, pages: Iterable[str], known: Vocabulary) -> str:
-    """The index of a language from the lines of its pages."""
     names = [[f"{one.page}/" if one.page else "", *one.names] for one in known.names]
     # The theme marks what was found on the page that a result leads to, word by word.
     config: dict[str, Any] = {

@@ -74,7 +74,6 @@ def find_card(of: PublishedPage) -> str:
 
 
 def describe_card(of: PublishedPage, shared: Card) -> str:
-    """Its alternative text."""
     if not read_glyph(of.page.slug):
         return shared.alt[of.page.text_lang]
     return str(of.locale["site"]["card"]["chapter"].format(of.page.title))
@@ -102,7 +101,6 @@ def find_title(root: Path, title: str) -> str:
 
 @cache
 def _read_signs(font: Path) -> frozenset[int]:
-    """The signs of a font."""
     from fontTools.ttLib import TTFont  # few builds draw a card
 
     return frozenset(TTFont(font).getBestCmap())

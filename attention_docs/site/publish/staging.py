@@ -93,7 +93,6 @@ def _exchange_folders(one: Path, other: Path) -> bool:
 
 
 def _is_running(process: int) -> bool:
-    """Whether a process is alive."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

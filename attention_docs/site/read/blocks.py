@@ -42,7 +42,6 @@ def read_block(page: Page, fence: re.Match[str], line: int, end: int, listings: 
 
 
 def _read_included_section(page: Page, number: int, content: str, listings: Path) -> Section:
-    """The section that an include line names."""
     include = INCLUDE.match(content)
     if not include:
         message = 'a block holds include lines alone (--8<-- "listing.py:section")'

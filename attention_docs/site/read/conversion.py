@@ -81,7 +81,6 @@ def _find_english(origin: Page, english: Page) -> dict[int, str]:
 
 
 def _find_front_matter_lines(page: Page) -> dict[str, int]:
-    """The lines of the front matter by what they say."""
     lines = enumerate(page.lines[: page.body_line], start=1)
     return {line.partition(":")[0]: number for number, line in lines}
 

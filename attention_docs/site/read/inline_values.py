@@ -79,7 +79,6 @@ def _names_set(code: str) -> tuple[set[str], set[str]]:
 
 
 def _imported_names(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """The names that a statement imports, and what each stands for."""
     if isinstance(node, ast.Import):
         for alias in node.names:
             name = alias.name if alias.asname else alias.name.split(".")[0]

@@ -62,7 +62,6 @@ def parse_sections(path: Path, text: str) -> dict[str, Section]:
 
 
 def read_listing(path: Path) -> dict[str, Section]:
-    """The sections of a listing on disk."""
     if not path.is_file():
         raise Failure(path.name, 1, f"there is no listing docs/listings/{path.name}")
     return parse_sections(path, path.read_text(encoding="utf-8"))
@@ -75,7 +74,6 @@ WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 def find_table_path(listing: Path, lang: str) -> Path:
-    """The path of the table of translations of a listing."""
     return listing.with_suffix(f".{lang}.toml")
 
 

@@ -121,7 +121,6 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        """A string."""
         if isinstance(node.value, str):
             self._add(node, node.value, (), False)
 

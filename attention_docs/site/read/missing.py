@@ -50,7 +50,6 @@ class Missing:
 
 
 def find_missing(root: Path, lang: str) -> Missing:
-    """All that a language lacks."""
     known, docs = read_settings(root), root / "docs"
     first, places = (
         known.source_languages[0],

@@ -68,7 +68,6 @@ class Navigation:
         return tuple(slug for slug in first.slugs if slug in self.chapters) if first else ()
 
     def find_part(self, slug: str) -> Part | None:
-        """The part that a page stands in."""
         return next((part for part in self.parts if slug in part.slugs), None)
 
     def find_next(self, slug: str) -> str | None:

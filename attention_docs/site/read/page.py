@@ -61,7 +61,6 @@ class Page:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the text."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     @property
@@ -81,7 +80,6 @@ class Page:
 
     @cached_property
     def meta(self) -> dict[str, Any]:
-        """The front matter."""
         front = FRONT_MATTER.match(self.text)
         try:
             found = yaml.safe_load(front["yaml"]) if front else None
@@ -124,7 +122,6 @@ class Page:
 
     @cached_property
     def code(self) -> str:
-        """All blocks as one script."""
         return "\n".join(block.code for block in self.blocks)
 
     @cached_property

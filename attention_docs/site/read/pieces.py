@@ -36,7 +36,6 @@ class Block:
 
     @property
     def code(self) -> str:
-        """The code as it runs."""
         return "\n".join(section.code for section in self.sections)
 
     @cached_property

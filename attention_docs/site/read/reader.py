@@ -70,7 +70,6 @@ class Reader:
         return found
 
     def read(self, path: Path) -> Page:
-        """The page at a path."""
         text = path.read_text(encoding="utf-8")
         if path in self.cached_pages:
             before, listings, page = self.cached_pages[path]
@@ -91,7 +90,6 @@ def _read_text(path: Path) -> str:
 
 
 def classify_lines(markdown: str) -> Iterator[tuple[str, Piece]]:
-    """The lines of generated Markdown, each with its kind."""
     lines = markdown.split("\n")
     number = 0
     while number < len(lines):
@@ -110,13 +108,11 @@ def classify_lines(markdown: str) -> Iterator[tuple[str, Piece]]:
 
 
 def read_page(path: Path, root: Path) -> Page:
-    """Read a page."""
     text = path.read_text(encoding="utf-8")
     return parse_page(Page(path.relative_to(root).as_posix(), text), root)
 
 
 def parse_page(page: Page, root: Path) -> Page:
-    """A page with all that its text holds."""
     listings = root / "docs" / "listings"
     number = page.body_line
     while number < len(page.lines):
@@ -216,7 +212,6 @@ def _find_fence_end(lines: list[str], number: int, ticks: str) -> int:
 
 
 def _classify_line(line: str, number: int) -> Piece:
-    """What a line outside of fences is."""
     if heading := HEADING.match(line):
         return Heading(number, len(heading["level"]), heading["title"], heading["id"] or "")
     if end := END.match(line):
@@ -242,7 +237,6 @@ def _find_duplicates(page: Page) -> Iterator[Failure]:
 
 
 def _find_unknown_requests(page: Page) -> Iterator[Failure]:
-    """Unknown requests and counts of the page."""
     if FRONT_MATTER.match(page.text) and not page.meta:
         yield Failure(page.path, 1, "the front matter must be YAML with names and values")
     if "title" in page.meta:

@@ -154,7 +154,6 @@ class ScriptConverter:
         return self._convert_cached(text, english)[0]
 
     def find_unconverted(self, text: str, english: str = "row") -> list[str]:
-        """The words of a text that have no answer."""
         return self._convert_cached(text, english)[1]
 
     def find_renamed(self) -> list[tuple[str, str]]:
@@ -289,7 +288,6 @@ def _excerpt(text: str, place: int) -> str:
 
 
 def find_script_table(root: Path, lang: str) -> Path:
-    """The path of the table of a converted language."""
     return root / "docs" / f"{lang}.toml"
 
 
@@ -353,6 +351,5 @@ def _find_axes(text: str, signs: str) -> list[int]:
 
 
 def _find_line(text: str, word: str, last: bool = False) -> int:
-    """The line of the table that answers a word."""
     lines = [n for n, line in enumerate(text.splitlines(), 1) if line.startswith(f'"{word}"')]
     return (lines[-1 if last else 0]) if lines else 1

@@ -55,7 +55,6 @@ class Settings:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The pages of the navigation."""
         return self.navigation.order
 
     @property

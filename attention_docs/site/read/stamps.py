@@ -57,7 +57,6 @@ def read_sections(page: Page) -> dict[str, PageSection]:
 
 
 def read_stamps(translation: Page) -> dict[str, str]:
-    """The stamps that a translation holds, by section."""
     front = FRONT_MATTER.match(translation.text)
     block = STAMPS.search(front["yaml"]) if front else None
     return {match["id"]: match["stamp"] for match in STAMP.finditer(block[0])} if block else {}

@@ -56,7 +56,6 @@ def _describe_missing_sections(original: Page, page: Page) -> str:
 
 
 def _describe_heads(passages: list[Passage]) -> str:
-    """How a passage begins."""
     if not passages:
         return "none"
     options = ", ".join(f"{name}: {value}" for name, value in passages[0].options)

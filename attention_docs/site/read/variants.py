@@ -66,7 +66,6 @@ class Variant:
 
 
 def read_variants(root: Path, slug: str) -> Iterator[Variant]:
-    """The variants of the exercises of a chapter."""
     path = root / SOURCE
     entries = tomllib.loads(path.read_text("utf-8")).get("entry", []) if path.is_file() else []
     for entry in entries:

@@ -114,7 +114,6 @@ class AssembledPage:
         return EMPTY_LINK.sub(self._titled, line) if "[](" in line else line
 
     def _chapter(self, found: re.Match[str]) -> str:
-        """The number of a chapter."""
         if found["slug"] not in self.numbered:
             self.add_failure(found[0], f"{found['slug']} is not a chapter of the navigation")
             return LOST

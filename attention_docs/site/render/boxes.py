@@ -40,7 +40,6 @@ class BoxExtension(BlocksExtension):  # type: ignore[misc]  # pymdownx has no ty
         self.get_assembled = get_assembled
 
     def extendMarkdownBlocks(self, md: Markdown, block_mgr: Any) -> None:  # noqa: N802
-        """One kind of block for each kind of box."""
         for kind, options in OPTIONS.items():
             spec = {name: ["", type_any] for name in (*options, *OPTIONAL.get(kind, {}))}
             of_kind = type(kind.title(), (BoxBlock,), {"NAME": kind, "OPTIONS": spec})

@@ -51,7 +51,6 @@ class Chapters:
         return "../" if self.lang == self.first else "../../"
 
     def find_page(self, slug: str) -> Page:
-        """A page by its name."""
         if slug not in self.pages:
             raise Failure("", 1, f"there is no page {slug}")
         return self.pages[slug]

@@ -31,7 +31,6 @@ class Citation:
 
     @property
     def year(self) -> str:
-        """The year alone."""
         return self.date[:4]
 
     def name_edition(self, locale: Locale) -> str:

@@ -47,7 +47,6 @@ def _list_errata(entry: Record, chapters: Chapters) -> Iterator[str]:
 
 
 def _list_changes(moved: list[Mapping[str, str]], chapters: Chapters) -> Iterator[str]:
-    """A fold for each chapter, a line for each change."""
     for slug, group in groupby(_sort(moved, chapters), key=_find_slug):
         changes = list(group)
         title = chapters.find_page(slug).title if slug in chapters.pages else slug
@@ -66,7 +65,6 @@ def _find_slug(change: Mapping[str, str]) -> str:
 
 
 def _describe(change: Mapping[str, str], chapters: Chapters) -> str:
-    """A change in a line, with what it was and what it is."""
     words: Any = chapters.locale["site"]["editions"]["kinds"]
     said: str = words[change["kind"]].format(link=_link(change["place"], chapters))
     was, now = (change.get(name, "") for name in ("was", "now"))
@@ -83,7 +81,6 @@ def _describe(change: Mapping[str, str], chapters: Chapters) -> str:
 
 
 def _quote(text: str) -> str:
-    """A line as code."""
     return f"`` {text} ``" if text.strip() else "∅"
 
 

@@ -72,7 +72,6 @@ class SiteExtension(Extension):
     def accepts_fence(
         self, language: str, inputs: dict[str, str], options: Options, attrs: Options, md: Markdown
     ) -> bool:
-        """Whether a fence is a block of the page."""
         ours = language == "python" and self.assembled is not None
         return ours and bool(markdown_exec.validator(language, inputs, options, attrs, md))
 
@@ -390,7 +389,6 @@ def _read_formula(holder: Element, assembled: AssembledPage) -> tuple[str, str, 
 
 
 def _make_knobs_id(block: Block) -> str:
-    """The address of the place for the knobs of a block."""
     return f"knobs-{block.id}"
 
 

@@ -71,7 +71,6 @@ CONSTANTS = {  # those of TeX's own fonts; see appendix G of the TeXbook
 
 
 def make_font(source: Path) -> TTFont:
-    """The whole font."""
     font = TTFont(source, recalcTimestamp=False)
     _mend_constants(font)
     _mend_lines(font)
@@ -180,7 +179,6 @@ def _patch_prime(font: TTFont) -> None:
 
 
 def _read_alternates(font: TTFont, feature: str) -> dict[str, list[str]]:
-    """What a feature has for each glyph."""
     gsub = font["GSUB"].table
     lookups = {
         index

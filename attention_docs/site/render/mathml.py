@@ -169,7 +169,6 @@ def split_statements(children: Sequence[Element]) -> list[list[Element]]:
 
 
 def _count_characters(elements: Iterable[Element]) -> int:
-    """How many characters there are."""
     return sum(len(text) for element in elements for text in element.itertext())
 
 
@@ -193,7 +192,6 @@ def _simplify_table(table: Element, gaps: list[float | None]) -> None:
 
 
 def _adapt_element(element: Element, *, in_script: bool) -> None:
-    """Mend an element and what is inside it."""
     attached = element.tag in ATTACHED
     if attached and "math-depth" in element[1].get("style", ""):  # an accent, or a brace
         element.set("accent" if element.tag == "mover" else "accentunder", "true")
@@ -281,7 +279,6 @@ def _is_closing(last: Iterable[Element]) -> bool:
 
 
 def _add_spaces(row: list[Element]) -> list[Element]:
-    """A row with TeX's spaces."""
     out: list[Element] = []
     space = 0.0
     before: Element | None = None

@@ -86,7 +86,6 @@ def _list_blocks(entry: Record) -> list[tuple[str, str]]:
 
 
 def _render_blocks(entry: Record, chapters: Chapters) -> Iterator[str]:
-    """The blocks of an entry, each in a box with its title."""
     locale = chapters.locale["site"]["mistakes"]
     marks = as_list(entry.get("marks"))
     starts = [("✗", start) for start in as_list(entry.get("bad"))]

@@ -74,7 +74,6 @@ def list_cards(chapters: Chapters) -> Iterator[Card]:
 
 
 def read_cards(assembled: AssembledPage) -> Iterator[Card]:
-    """The cards of a chapter."""
     lines = assembled.fill_values(assembled.get_value)
     boxes = (one for one in assembled.page.passages if one.kind == "recall")
     yield from (_read_card(box, assembled, lines) for box in boxes)

@@ -235,7 +235,6 @@ def _find_objective(passages: Iterable[Passage]) -> str:
 
 
 def _list_results(slug: str, chapters: Chapters) -> str:
-    """What a chapter proves or measures."""
     boxes = (one for one in chapters.find_page(slug).passages if one.kind == "result")
     return "<br>".join(link_place(f"{slug}#{one.id}", chapters) for one in boxes)
 

@@ -83,7 +83,6 @@ def _strip_markup(markdown: str) -> str:
 
 
 def _make_id(text: str) -> str:
-    """An id from a term or from TeX."""
     return "entry-" + re.sub(r"[^\w]+", "-", text).strip("-")
 
 

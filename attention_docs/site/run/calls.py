@@ -25,7 +25,6 @@ def start_recording() -> None:
 
 
 def clear_calls() -> None:
-    """Forget the recorded calls."""
     RecordingLoader.calls.clear()
 
 

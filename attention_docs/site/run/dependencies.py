@@ -121,7 +121,6 @@ def find_all_uses(uses: Sequence[set[int]], last: Iterable[int]) -> set[int]:
 
 @lru_cache(maxsize=512)
 def _read_statements(code: str) -> list[_Names]:
-    """What each statement of a piece of code does."""
     try:
         nodes = ast.parse(code).body
     except SyntaxError:  # reported where the code runs

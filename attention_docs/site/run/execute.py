@@ -128,7 +128,6 @@ class Executor:
             self.by_path |= {page.path: self.chains[codes] for page in found}
 
     def _chain(self, codes: tuple[str, ...], pages: list[Page]) -> Chain:
-        """The chain of pages with the same code."""
         wanted = {page.text_lang for page in pages}
         languages = tuple(
             lang for lang in self.languages if lang in wanted or lang not in self.partial
@@ -210,12 +209,10 @@ class Executor:
 
     @property
     def ran(self) -> int:
-        """How many blocks ran."""
         return sum(chain.ran for chain in self.chains.values())
 
     @property
     def reused(self) -> int:
-        """How many did not have to."""
         return sum(len(chain.blocks) - chain.ran for chain in self.chains.values())
 
     def _collect_strings(self, blocks: Iterable[Block], languages: tuple[str, ...]) -> Strings:

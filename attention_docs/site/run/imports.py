@@ -69,7 +69,6 @@ class Modules:
 
     @cached_property
     def hash_of_all(self) -> str:
-        """A hash of all modules of the project."""
         files = sorted((self.root / PACKAGE).rglob("*.py"))
         total = hashlib.sha256()
         for path in files:

@@ -68,7 +68,6 @@ class ReadersWatch(LiveWatch):
     """Prints every value of a block that a reader has edited as an interactive session does."""
 
     def format_value(self, value: Any) -> str:
-        """The value as text."""
         return format_value(value)
 
 

@@ -175,7 +175,6 @@ class Session:
         self.state.restored = None
 
     def _run(self, number: int, draws: bool, at: str) -> dict[str, Any]:
-        """What a block gives."""
         cell, code = self.cells[number], self.codes[number]
         lines = code.splitlines(keepends=True)
         self._register_lines(cell.listing, ["\n"] * (cell.line - 1) + lines, len(code))

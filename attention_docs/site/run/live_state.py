@@ -36,11 +36,9 @@ class LiveState:
         self.edited = 0  # the block that an edit has changed last: the next one comes there too
 
     def list_names(self) -> dict[str, Any]:
-        """The names that blocks have set."""
         return {k: v for k, v in self.namespace.items() if k not in PROVIDED_NAMES}
 
     def add_copy(self) -> None:
-        """Copy what is there now."""
         self.copies.append(self._copy())
 
     def _copy(self) -> bytes | None:

@@ -135,7 +135,6 @@ def _get_decimal_context() -> Any:
 
 
 def restore_ambient_state(around: dict[str, Any]) -> None:
-    """Put it back."""
     np.random.set_state(around["numpy"])
     random.setstate(around["random"])
     np.seterr(**around["errors"])
@@ -151,7 +150,6 @@ def copy_namespace(space: Any, fixed: Fixed) -> bytes:
 
 
 def restore_namespace(state: bytes, fixed: Fixed) -> Any:
-    """A namespace as it was."""
     _Shared.fixed = fixed
     return pickle.loads(state)
 

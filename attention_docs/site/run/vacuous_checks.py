@@ -72,7 +72,6 @@ def _parse(path: str) -> tuple[dict[tuple[int, int], ast.expr], dict[str, dict[i
 
 
 def _find_condition(frame: FrameType) -> ast.expr | None:
-    """The condition that is checked in a frame of a listing."""
     code = frame.f_code
     if not Path(code.co_filename).is_file():  # a test's own code
         return None

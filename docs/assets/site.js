@@ -8,12 +8,49 @@ const query = document.querySelector(".md-search__input");
 const own = document.currentScript.src;
 const isFile = location.protocol === "file:"; // from there no module comes
 
-function toggle(name) {
-  return document.getElementById(`__${name}`);
+const toggle = (name) => document.getElementById(`__${name}`);
+const isOpen = (name) => toggle(name)?.checked;
+
+const make = (tag, name, ...inner) => {
+  const element = Object.assign(document.createElement(tag), { className: name });
+  element.append(...inner);
+  return element;
+};
+
+function offer(name, text, press) {
+  const button = Object.assign(make("button", name, text), { type: "button" });
+  if (press) button.addEventListener("click", press);
+  return button;
 }
 
-function isOpen(name) {
-  return toggle(name)?.checked;
+// Now, and whenever the part of the address behind # changes.
+function followHash(follow) {
+  follow();
+  addEventListener("hashchange", follow);
+}
+
+// Calls `seen` once with each of these elements that comes near.
+function whenNear(elements, rootMargin, seen) {
+  const near = new IntersectionObserver(
+    (entries) => {
+      for (const { isIntersecting, target } of entries) {
+        if (!isIntersecting) continue;
+        near.unobserve(target);
+        seen(target);
+      }
+    },
+    { rootMargin },
+  );
+  for (const one of elements) near.observe(one);
+}
+
+// What the browser has stored; a browser that stores nothing has none.
+function stored(kind, key) {
+  try {
+    return window[kind].getItem(key);
+  } catch {
+    return null;
+  }
 }
 
 // The search loads once a reader turns to it: its index weighs more than a chapter.
@@ -76,15 +113,12 @@ function makeButtonsOfLabels() {
   for (const name of ["drawer", "search"]) {
     const label = document.querySelector(`label.md-header__button[for=__${name}]`);
     if (!label) continue;
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = label.className;
+    const button = offer(label.className, "", () => toggle(name).click());
     // the theme's styles and script know it by this
     button.setAttribute("for", label.htmlFor);
     button.setAttribute("aria-label", words[name]);
     button.setAttribute("aria-expanded", "false");
     button.append(...label.childNodes);
-    button.addEventListener("click", () => toggle(name).click());
     toggle(name).addEventListener("change", () => {
       button.setAttribute("aria-expanded", String(isOpen(name)));
     });
@@ -114,15 +148,10 @@ function addCopyButtons() {
   const isOutput = (code) => code.closest(".output") && !code.closest(".block");
   for (const code of all("article pre > code")) {
     if (code.closest(".no-copy") || isOutput(code)) continue;
-    const buttons = document.createElement("div");
-    const copy = buttons.appendChild(document.createElement("button"));
-    buttons.className = "md-code__nav";
-    copy.type = "button";
-    copy.className = "md-code__button";
-    copy.title = words.copy;
+    const copy = Object.assign(offer("md-code__button", ""), { title: words.copy });
     copy.dataset.mdType = "copy";
     copy.dataset.clipboardText = code.textContent.trimEnd();
-    code.before(buttons);
+    code.before(make("div", "md-code__nav", copy));
   }
 }
 
@@ -130,11 +159,7 @@ function addCopyButtons() {
 function addCiteButtons() {
   if (!navigator.clipboard) return; // over plain http there is none
   for (const line of all("p.cite")) {
-    const copy = document.createElement("button");
-    copy.type = "button";
-    copy.className = "md-button";
-    copy.textContent = words.copy;
-    copy.addEventListener("click", () => {
+    const copy = offer("md-button", words.copy, () => {
       const link = line.querySelector("a:last-of-type"); // terms before it lead to the glossary
       const said = line.textContent
         .replace(copy.textContent, "")
@@ -161,12 +186,7 @@ async function withLivePage(job) {
 // Python starts before it is asked for where a reader has been live before, so that its files are
 // stored, and opens a fold with code or comes near a field.
 function prepareEarly() {
-  try {
-    if (!localStorage.getItem("attention-live") || navigator.connection?.saveData) return;
-  } catch {
-    // a browser that stores nothing
-    return;
-  }
+  if (!stored("localStorage", "attention-live") || navigator.connection?.saveData) return;
   let begun = false;
   const begin = () => {
     if (!begun)
@@ -180,19 +200,7 @@ function prepareEarly() {
     if (fold.querySelector(".live-edit"))
       fold.addEventListener("toggle", () => fold.open && begin());
   }
-  const near = new IntersectionObserver((seen) => {
-    if (seen.some((one) => one.isIntersecting)) begin();
-  });
-  for (const place of all(".live-turn")) near.observe(place);
-}
-
-function offer(name, text, press) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = name;
-  button.textContent = text;
-  if (press) button.addEventListener("click", press);
-  return button;
+  whenNear(all(".live-turn"), "0px", begin);
 }
 
 // The buttons of a page that can run.
@@ -241,15 +249,10 @@ function showOnePart() {
   const name = new URLSearchParams(location.search).get("embed");
   const part = name && document.getElementById(name);
   if (!part) return;
-  const frame = document.createElement("main");
-  const credit = document.createElement("p");
-  credit.className = "credit";
-  const link = credit.appendChild(document.createElement("a"));
-  frame.className = "embed md-typeset";
+  const link = make("a", "", document.title);
   Object.assign(link, { href: `${location.pathname}#${name}`, target: "_blank", rel: "noopener" });
-  link.textContent = document.title;
-  credit.append(" · CC BY 4.0");
-  frame.append(part, credit);
+  const credit = make("p", "credit", link, " · CC BY 4.0");
+  const frame = make("main", "embed md-typeset", part, credit);
   document.body.prepend(frame);
   document.documentElement.dataset.embed = name;
   new ResizeObserver(() => {
@@ -262,13 +265,10 @@ function showOnePart() {
 function showSlides() {
   const isAsked = new URLSearchParams(location.search).has("slides");
   if (!isAsked || !document.querySelector("a[data-slides]")) return;
-  const style = Object.assign(document.createElement("link"), { rel: "stylesheet" });
+  const script = Object.assign(make("script", ""), { src: new URL("slides.js", own) });
+  const style = Object.assign(make("link", ""), { rel: "stylesheet" });
   style.href = new URL("slides.css", own);
-  style.onload = () => {
-    document.head.append(
-      Object.assign(document.createElement("script"), { src: new URL("slides.js", own) }),
-    );
-  };
+  style.onload = () => document.head.append(script);
   document.head.append(style);
 }
 
@@ -295,20 +295,13 @@ function printHintsLast() {
 
 // A sheet at the end of the printed page: of each box its name, and what stands in some of its parts.
 function printLast(kind, title, boxes, named, parts) {
-  const sheet = document.createElement("section");
-  sheet.className = kind;
-  sheet.append(Object.assign(document.createElement("h2"), { textContent: title }));
+  const sheet = make("section", kind, make("h2", "", title));
   for (const box of boxes) {
-    const list = document.createElement("ol");
-    for (const { childNodes } of box.querySelectorAll(parts)) {
-      const item = document.createElement("li");
-      item.append(...[...childNodes].map((one) => one.cloneNode(true)));
-      list.append(item);
-    }
+    const list = make("ol", "");
+    for (const { childNodes } of box.querySelectorAll(parts))
+      list.append(make("li", "", ...[...childNodes].map((one) => one.cloneNode(true))));
     for (const { attributes } of list.querySelectorAll("[id]")) attributes.removeNamedItem("id");
-    const name = document.createElement("strong");
-    name.textContent = box.querySelector(named).textContent;
-    sheet.append(name, list);
+    sheet.append(make("strong", "", box.querySelector(named).textContent), list);
   }
   addEventListener("beforeprint", () => document.querySelector("article .takeaway").before(sheet));
   addEventListener("afterprint", () => sheet.remove());
@@ -321,14 +314,8 @@ function followLinks() {
     const isOpen = document.documentElement.classList.contains("live-open");
     if (isLink() || isOpen) withLivePage((page) => page.moves(new URL(oldURL).hash));
   });
-  // edits of this page, earlier in this tab
-  let stored = false;
-  try {
-    stored = Boolean(sessionStorage.getItem(`live ${location.pathname}`));
-  } catch {
-    /* a browser that stores nothing */
-  }
-  if (stored || isLink()) withLivePage((page) => page.begin());
+  const hasEdits = stored("sessionStorage", `live ${location.pathname}`); // earlier in this tab
+  if (hasEdits || isLink()) withLivePage((page) => page.begin());
   else prepareEarly();
 }
 
@@ -339,69 +326,45 @@ function loadInstruments() {
   const waiting = new Set(all(".instrument, .guess"));
   const load = (target) => {
     if (!waiting.delete(target)) return;
-    near.unobserve(target);
     const script = target.matches(".guess") ? "guess.js" : "instruments/instrument.js";
     import(new URL(script, own)).then(({ start }) => start(target));
   };
-  const near = new IntersectionObserver(
-    (seen) => {
-      for (const { isIntersecting, target } of seen) if (isIntersecting) load(target);
-    },
-    { rootMargin: "600px" },
-  );
-  for (const one of waiting) near.observe(one);
-  const follow = () => {
+  whenNear(waiting, "600px", load);
+  followHash(() => {
     if (/^#[a-z]+=/.test(location.hash)) for (const one of all(".instrument")) load(one);
     // A link to a part of the drawing that is not open yet.
     if (location.hash.startsWith("#machine-"))
       document.querySelector(".instrument.machine")?.scrollIntoView();
-  };
-  follow();
-  addEventListener("hashchange", follow);
+  });
 }
 
 // A figure that stays while the text scrolls; no module, so that it works from a folder too.
 function loadFilms() {
   if (!document.querySelector(".film")) return;
-  const script = document.createElement("script");
-  script.src = new URL("film.js", own).href;
-  document.head.append(script);
+  document.head.append(Object.assign(make("script", ""), { src: new URL("film.js", own) }));
 }
 
 // Places for a real model: what shows it is loaded when one comes near, or when the address asks for it.
 function loadPanels() {
-  if (location.protocol === "file:") return; // from there no module comes
+  if (isFile) return;
   for (const [name, mark, script, asked] of [
     ["next", "next-token", "next.js", /^#(next=|L\d+\.H\d+$)/],
     ["model", "model-panel", "model-panel.js", /^#model=/],
   ]) {
     const place = document.querySelector(`p.${mark}`);
     if (!words[name] || !place) continue;
-    const near = new IntersectionObserver(
-      async (seen) => {
-        if (!seen.some((one) => one.isIntersecting)) return;
-        near.disconnect();
-        try {
-          const { start } = await import(new URL(`live/${script}`, own));
-          await start(place);
-        } catch {
-          /* a sentence stands there as text */
-        }
-      },
-      { rootMargin: document.getElementById("index") ? "0px" : "400px" }, // the first view is light
-    );
-    near.observe(place);
-    const follow = () => asked.test(location.hash) && place.scrollIntoView();
-    follow();
-    addEventListener("hashchange", follow);
+    const margin = document.getElementById("index") ? "0px" : "400px"; // the first view is light
+    whenNear([place], margin, async () => {
+      try {
+        const { start } = await import(new URL(`live/${script}`, own));
+        await start(place);
+      } catch {
+        /* a sentence stands there as text */
+      }
+    });
+    followHash(() => asked.test(location.hash) && place.scrollIntoView());
   }
 }
-
-const make = (tag, name, ...inner) => {
-  const element = Object.assign(document.createElement(tag), { className: name });
-  element.append(...inner);
-  return element;
-};
 
 // A sentence of the reader's own: the form. What reads it is loaded at the first press.
 function makeSentenceForm() {
@@ -457,14 +420,12 @@ function offerSentence() {
   });
   place.replaceWith(form);
   // A sentence that an address brings along waits for the press.
-  const follow = () => {
+  followHash(() => {
     const text = new URLSearchParams(location.hash.slice(1)).get("sentence");
     if (!text) return;
     field.value = text;
     form.scrollIntoView();
-  };
-  follow();
-  addEventListener("hashchange", follow);
+  });
 }
 
 // Answers are judged by a script that loads when a reader turns to one, or has solved some.
@@ -491,11 +452,7 @@ function judgeAnswers() {
       if (one.matches("form.asks")) load("exercises.js").then((judging) => judging.judgeForm(one));
     });
   }
-  try {
-    if (!isFile && judged.length && localStorage.getItem("solved exercises")) judge();
-  } catch {
-    /* a browser that stores nothing */
-  }
+  if (!isFile && judged.length && stored("localStorage", "solved exercises")) judge();
 }
 
 // Cards come back after growing intervals; where no module comes from, they stay a list.
@@ -547,7 +504,7 @@ function keepPlaceInLanguages() {
 // A link opens the fold that holds its target; browsers of before 2025 do so only in part. What
 // moved to another page is looked up there.
 function unfoldTarget() {
-  function unfold() {
+  followHash(() => {
     let name = location.hash.slice(1);
     try {
       name = decodeURIComponent(name);
@@ -564,9 +521,7 @@ function unfoldTarget() {
       one.open = true;
     });
     if (folds.length) target.scrollIntoView();
-  }
-  addEventListener("hashchange", unfold);
-  unfold();
+  });
 }
 
 // A list that filters: the rows of the table after the field, or the folds, that hold every word

@@ -20,7 +20,7 @@ from zlib import crc32
 
 from markdown import Markdown
 
-from attention_docs.site.publish.archive import DATE
+from attention_docs.site.publish.archive import add_entry
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.recall import Card, list_cards, name_deck
 
@@ -148,8 +148,5 @@ def _write_zip(database: bytes) -> bytes:
     held = BytesIO()
     with zipfile.ZipFile(held, "w") as archive:
         for name, content in (("collection.anki2", database), ("media", b"{}")):
-            entry = zipfile.ZipInfo(name, DATE)
-            entry.create_system, entry.external_attr = 3, 0o644 << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, content, compresslevel=6)
+            add_entry(archive, name, content)
     return held.getvalue()

@@ -29,6 +29,16 @@ STORED = {".epub", ".png", ".woff2", ".woff", ".gz", ".jpg", ".onnx"}
 DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold: the same site, the same bytes
 
 
+def add_entry(
+    archive: zipfile.ZipFile, name: str, content: str | bytes, packed: bool = True, level: int = 6
+) -> None:
+    """Add a file to a zip that is the same on every day and every machine."""
+    entry = zipfile.ZipInfo(name, DATE)
+    entry.create_system, entry.external_attr = 3, 0o644 << 16
+    entry.compress_type = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
+    archive.writestr(entry, content, compresslevel=level)
+
+
 def list_files(built: Path) -> list[str]:
     """What the archive holds of a site."""
     names = (path.relative_to(built).as_posix() for path in built.rglob("*") if path.is_file())
@@ -47,11 +57,8 @@ def pack_site(built: Path, target: Path, base: str) -> None:
             content = (built / name).read_bytes()
             if name.endswith(".html"):
                 content = adapt_page(content.decode(), name, built, base).encode()
-            entry = zipfile.ZipInfo(f"{FOLDER}/{name}", DATE)
-            entry.create_system, entry.external_attr = 3, 0o644 << 16
-            stored = Path(name).suffix in STORED
-            entry.compress_type = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
-            archive.writestr(entry, content, compresslevel=6)
+            packed = Path(name).suffix not in STORED
+            add_entry(archive, f"{FOLDER}/{name}", content, packed=packed)
             sums += format_sum(name, content)
         archive.writestr(zipfile.ZipInfo(f"{FOLDER}/{SUMS}", DATE), sums)
 

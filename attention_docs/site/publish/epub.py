@@ -21,7 +21,7 @@ from typing import Any
 
 import lxml.etree
 
-from attention_docs.site.publish.archive import DATE
+from attention_docs.site.publish.archive import DATE, add_entry
 from attention_docs.site.publish.book_text import ANSWERS, MATHML, SVG, Chapter, read_chapter
 from attention_docs.site.publish.catalogue import PublishedPage
 from attention_docs.site.render.cite import Citation
@@ -156,10 +156,7 @@ def pack_book(built: Path, book: Book, citation: Citation | None, base: str, tar
     with zipfile.ZipFile(target, "w") as packed:
         packed.writestr(zipfile.ZipInfo("mimetype", DATE), "application/epub+zip")
         for name, text in texts.items():
-            entry = zipfile.ZipInfo(name, DATE)
-            entry.create_system, entry.external_attr = 3, 0o644 << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            packed.writestr(entry, text, compresslevel=9)
+            add_entry(packed, name, text, level=9)
 
 
 def _relink(chapters: Sequence[Chapter]) -> None:

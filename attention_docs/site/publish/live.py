@@ -18,6 +18,7 @@ from attention_docs.data import list_ids, load_beginnings, load_neurons
 from attention_docs.running.names import find_names
 from attention_docs.running.result import Result, hash_figure
 from attention_docs.site.publish import bytecode, models, runtime
+from attention_docs.site.publish.archive import add_entry
 from attention_docs.site.publish.staging import write_text
 from attention_docs.site.read.listing import read_string_translations
 from attention_docs.site.read.page import Page
@@ -193,10 +194,7 @@ def pack_package(root: Path, locales: Mapping[str, Mapping[str, Any]]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in sorted(texts.items()):
-            info = zipfile.ZipInfo(name)
-            info.compress_type = zipfile.ZIP_DEFLATED
-            info.create_system, info.external_attr = 3, 0o644 << 16
-            archive.writestr(info, text)
+            add_entry(archive, name, text)
     return buffer.getvalue()
 
 

@@ -34,6 +34,8 @@ from attention_docs.heads import (
 from attention_docs.language_model import cross_entropy
 from attention_docs.next_word import token_text
 from attention_docs.site.publish import beginnings, neurons, patching
+from attention_docs.site.publish.patching import by_head, rounded
+from attention_docs.site.publish.sentences import write_measurements
 from attention_docs.smollm2 import (
     FILE,
     HEADS,
@@ -95,8 +97,6 @@ QUESTIONS = {
 }
 """Whose whole answers are kept."""
 
-"""The marks of a chat, each of which is a token; no merge makes them."""
-
 LONGEST_ANSWER = 40
 
 NAMES = (
@@ -132,9 +132,9 @@ def measure_heads(model: SmolLM2) -> tuple[dict[str, Any], dict[str, Float[np.nd
     weights = _watch_all(repeated[:SEARCHED], model)
     control = _watch_all(unrepeated, model)
     for name, found in (("", weights), (" without repetition", control)):
-        measured[f"induction{name}"] = _by_head(induction_score(found, PERIOD))
-        measured[f"previous token{name}"] = _by_head(previous_token_score(found))
-    measured["sink"] = _by_head(first_token_share(control))
+        measured[f"induction{name}"] = by_head(induction_score(found, PERIOD))
+        measured[f"previous token{name}"] = by_head(previous_token_score(found))
+    measured["sink"] = by_head(first_token_share(control))
     measured["after sink"] = round(float(np.mean(control[..., 2:, 1])), 4)
     chosen = {
         kind: [ALL[i] for i in np.argsort(np.ravel(measured[kind]))[::-1][:STRONGEST].tolist()]
@@ -182,12 +182,6 @@ def _watch_all(ids: Int[np.ndarray, "... n"], model: SmolLM2) -> Float[np.ndarra
     return np.stack([seen[head].weights for head in ALL])
 
 
-def _by_head(scores: Float[np.ndarray, "h texts"]) -> list[list[float]]:
-    """One row for each layer: the means over the texts."""
-    means = np.round(np.mean(scores, axis=1, dtype=np.float64), 4)
-    return np.reshape(means, (LAYERS, HEADS)).tolist()
-
-
 def _measure_cuts(
     measured: dict[str, Any], ids: Int[np.ndarray, "texts n"], model: SmolLM2
 ) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
@@ -200,8 +194,8 @@ def _measure_cuts(
     second, first = {}, {}
     for name, heads in sets.items():
         logits = run_model(ids, model, cut=heads).logits
-        second[name] = _rounded(copy_loss(logits, ids, PERIOD))
-        first[name] = _rounded(
+        second[name] = rounded(copy_loss(logits, ids, PERIOD))
+        first[name] = rounded(
             cross_entropy(logits[:, 1:PERIOD], ids[:, 2 : PERIOD + 1]).mean(axis=-1)
         )
     return second, first
@@ -269,10 +263,6 @@ def _head_writes(run: Run, head: Head, model: SmolLM2) -> Float[np.ndarray, " vo
         written * model.norm
     )
     return raised
-
-
-def _rounded(losses: Float[np.ndarray, " texts"]) -> list[float]:
-    return [round(one, 4) for one in losses.tolist()]
 
 
 def _complete(prompt: str, model: SmolLM2) -> list[Any]:
@@ -505,33 +495,24 @@ def write_safetensors(tensors: dict[str, Float[np.ndarray, "..."]]) -> bytes:
     )
 
 
-def write_measurements(measured: dict[str, Any]) -> str:
-    """As JSON, with a line for each result."""
-    lines = (f"  {json.dumps(name)}: {json.dumps(one)}" for name, one in measured.items())
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
 def main(folder: Path) -> None:
     """Measure, and write the files of the package."""
     model = load_smollm2(folder / FILE)
     (FOLDER / VOCABULARY).write_text(write_vocabulary(model), encoding="utf-8")
-    neighbours = write_measurements(measure_neighbours(model))
-    (FOLDER / NEIGHBOURS).write_text(neighbours, encoding="utf-8")
-    answers = write_measurements(measure_answers(folder / FILE, model))
-    (FOLDER / ANSWERS).write_text(answers, encoding="utf-8")
-    measured, vectors = measure_heads(model)
-    (FOLDER / RESULTS).write_text(write_measurements(measured), encoding="utf-8")
+    heads, vectors = measure_heads(model)
     (FOLDER / VECTORS).write_bytes(write_safetensors(vectors))
-    batch = write_measurements(measure_batch(model))
-    (FOLDER / BATCH).write_text(batch, encoding="utf-8")
-    examples = write_measurements(measure_examples(model))
-    (FOLDER / EXAMPLES).write_text(examples, encoding="utf-8")
-    maps = write_measurements(patching.measure_maps(model))
-    (FOLDER / MAPS).write_text(maps, encoding="utf-8")
-    neuron = write_measurements(neurons.measure_neuron(model))
-    (FOLDER / NEURON).write_text(neuron, encoding="utf-8")
-    several = write_measurements(neurons.measure_neurons(model))
-    (FOLDER / NEURONS).write_text(several, encoding="utf-8")
+    measured = {
+        NEIGHBOURS: measure_neighbours(model),
+        ANSWERS: measure_answers(folder / FILE, model),
+        RESULTS: heads,
+        BATCH: measure_batch(model),
+        EXAMPLES: measure_examples(model),
+        MAPS: patching.measure_maps(model),
+        NEURON: neurons.measure_neuron(model),
+        NEURONS: neurons.measure_neurons(model),
+    }
+    for name, results in measured.items():
+        (FOLDER / name).write_text(write_measurements(results), encoding="utf-8")
     found = beginnings.measure_beginnings(model)
     (FOLDER / BEGINNINGS).write_text(beginnings.write_beginnings(found), encoding="utf-8")
 

@@ -86,14 +86,14 @@ def measure_maps(model: SmolLM2) -> dict[str, Any]:
         "tokens": [token_text(i, model) for i in ids[0].tolist()],
         "random": random.tolist(),
         "layers": [*PATCHED],
-        "probabilities": _rounded(chances[rows, capitals]),
-        "last_rows": _rounded(by_layer[:, 0, -1]),  # of the first text
-        "rollout": _rounded(rolled[0, :, -1]),
-        "rollout_of_all": _rounded(rolled[:, -1, -1]),
-        "mean_of_all": _rounded(last.mean(axis=0)),
-        "mean_with_values": _rounded((lengths / lengths.sum(axis=-1, keepdims=True)).mean(axis=0)),
-        "lead": _rounded(patches.own),
-        "lead_of_other": _rounded(patches.other),
+        "probabilities": rounded(chances[rows, capitals]),
+        "last_rows": rounded(by_layer[:, 0, -1]),  # of the first text
+        "rollout": rounded(rolled[0, :, -1]),
+        "rollout_of_all": rounded(rolled[:, -1, -1]),
+        "mean_of_all": rounded(last.mean(axis=0)),
+        "mean_with_values": rounded((lengths / lengths.sum(axis=-1, keepdims=True)).mean(axis=0)),
+        "lead": rounded(patches.own),
+        "lead_of_other": rounded(patches.other),
         "effect": [[effect for effect, _ in layer] for layer in exchanged],
         "said": [[said for _, said in layer] for layer in exchanged],
         "controlled": [*CONTROLLED],
@@ -101,8 +101,8 @@ def measure_maps(model: SmolLM2) -> dict[str, Any]:
             [patches.exchange(layer, at, drawn.layers[layer][:, at])[0] for at in (PLACE, n - 1)]
             for layer in CONTROLLED
         ],
-        "on_country": _by_head(last[..., PLACE]),
-        "cost": _by_head(measure_costs(run, ids, capitals, model, [[one] for one in ALL])),
+        "on_country": by_head(last[..., PLACE]),
+        "cost": by_head(measure_costs(run, ids, capitals, model, [[one] for one in ALL])),
         **measure_together(run, ids, capitals, model, last[..., PLACE].mean(axis=1)),
         "sinks": sinks,
     }
@@ -159,7 +159,7 @@ class Patches:
         p = softmax(logits[0, -1].astype(np.float64))
         best = int(p.argmax())
         said = [token_text(best, self.model), round(float(p[best]), 4)]
-        return _rounded(patching_effect(self.lead(logits), self.own, self.other)), said
+        return rounded(patching_effect(self.lead(logits), self.own, self.other)), said
 
 
 def measure_costs(
@@ -215,10 +215,10 @@ def _measure_sinks(model: SmolLM2) -> list[dict[str, Any]]:
         line_ends, full_stops = (ids == model.ids[one] for one in ("Ċ", "."))
         found.append(
             {
-                "first": _by_head(first_token_share(weights)[:, None]),
+                "first": by_head(first_token_share(weights)[:, None]),
                 "first_equal": round(float(first_token_share(equal)), 4),
-                "line_ends": _rounded(_shares(line_ends, weights, equal)),
-                "full_stops": _rounded(_shares(full_stops, weights, equal)),
+                "line_ends": rounded(_shares(line_ends, weights, equal)),
+                "full_stops": rounded(_shares(full_stops, weights, equal)),
             }
         )
     return found
@@ -231,12 +231,12 @@ def _shares(
     return np.array([one[..., 1:, at].sum(axis=-1).mean(dtype=np.float64) for one in maps])
 
 
-def _by_head(values: Float[np.ndarray, "h texts"]) -> list[list[float]]:
+def by_head(values: Float[np.ndarray, "h texts"]) -> list[list[float]]:
     """One row for each layer: the means over the texts."""
     means = np.mean(values, axis=1, dtype=np.float64)
-    return _rounded(means.reshape(LAYERS, HEADS))
+    return rounded(means.reshape(LAYERS, HEADS))
 
 
-def _rounded(values: Float[np.ndarray, "..."]) -> list[Any]:
+def rounded(values: Float[np.ndarray, "..."]) -> list[Any]:
     found: list[Any] = np.round(values.astype(np.float64), 4).tolist()
     return found

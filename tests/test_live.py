@@ -8,10 +8,8 @@ import hashlib
 import http.server
 import io
 import json
-import os
 import subprocess
 import sys
-import tarfile
 import threading
 import time
 import zipfile
@@ -627,7 +625,7 @@ def test_set_up_goes_on_without_it(
     def nothing(names: Any, until: float) -> dict[str, bytes]:
         raise OSError("no network")
 
-    for source in ("fetch_from_npm", "fetch_from_release", "fetch_from_wheel"):
+    for source in ("fetch_from_release", "fetch_from_wheel"):
         monkeypatch.setattr(runtime, source, nothing)
     monkeypatch.delenv("REQUIRE_LIVE", raising=False)
     assert runtime.main(tmp_path) == 0
@@ -710,41 +708,6 @@ def server() -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
-
-
-NPM = """#!/bin/sh
-test "$1 $2" = "pack pyodide@314.0.3" || exit 1
-while test "$1" != --pack-destination; do shift; done
-cp {} "$2"
-"""
-
-
-def test_what_npm_does_not_have_comes_from_the_next_source(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    contents = {"one": b"first", "two": b"second"}
-    digests = {name: hashlib.sha256(one).hexdigest() for name, one in contents.items()}
-    monkeypatch.setattr(runtime, "FILES", digests)
-    packed, client = tmp_path / "pyodide-314.0.3.tgz", tmp_path / "npm"
-    with tarfile.open(packed, "w:gz") as archive:
-        info = tarfile.TarInfo("package/one")
-        info.size = len(contents["one"])
-        archive.addfile(info, io.BytesIO(contents["one"]))
-    asked: list[list[str]] = []
-
-    def other(names: Any, until: float) -> dict[str, bytes]:
-        asked.append([*names])
-        return {name: contents[name] for name in names}
-
-    said: list[str] = []
-    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    assert runtime.fetch_missing(tmp_path / "without", [runtime.fetch_from_npm, other], said.append)
-    assert (asked.pop(), said.pop()) == (["one", "two"], "fetch_from_npm: no npm on PATH")
-    client.write_text(NPM.format(packed), encoding="utf-8")
-    client.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.defpath}")
-    assert runtime.fetch_missing(tmp_path / "with", [runtime.fetch_from_npm, other], said.append)
-    assert (asked, said) == ([["two"]], [])
 
 
 def test_a_server_that_never_ends_does_not_hold_set_up_up(

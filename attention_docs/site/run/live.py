@@ -12,7 +12,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from json import dumps, loads  # not the names in the module, which code of a reader may set
 from time import perf_counter
 from typing import Any
@@ -54,8 +54,13 @@ class Cell:
     torch: bool
     slow: bool  # it waits until a reader asks for it
     files: list[tuple[str, str, str]]  # its name for what it publishes, name of the file, text
-    values: list[tuple[int, str, str]]  # number on the page, expression, format
-    published: Published
+    values: list[tuple[int, str, str, str]]  # number on the page, expression, format, text
+    text: str  # that it printed
+    figure: str  # the hash of what it drew
+
+    @property
+    def published(self) -> Published:
+        return self.text, self.figure
 
 
 class Session:
@@ -65,20 +70,8 @@ class Session:
         """`page` is the JSON that `publish/live.py` writes; `locales` those without a file."""
         document = loads(page)
         self.lang: str = document["lang"]  # of the code, of what it prints and draws
-        self.cells = [
-            Cell(
-                cell["id"],
-                cell["code"],
-                cell["listing"],
-                cell["line"],
-                cell["torch"],
-                cell["slow"],
-                cell["files"],
-                [(number, expression, spec) for number, expression, spec, _ in cell["values"]],
-                (cell["text"], cell["figure"]),
-            )
-            for cell in document["cells"]
-        ]
+        names = [one.name for one in fields(Cell)]
+        self.cells = [Cell(*(cell[name] for name in names)) for cell in document["cells"]]
         warnings.simplefilter("error")
         refuse_modules()
         strings = document["words"]
@@ -182,7 +175,7 @@ class Session:
         if error:  # nothing that follows it has a meaning
             self.codes_run[-1] = None
             return {"id": cell.id, "error": error}
-        wanted = [(expression, spec) for _, expression, spec in cell.values]
+        wanted = [(expression, spec) for _, expression, spec, _ in cell.values]
         result = self.runner.add_values(result, wanted)
         if not draws and self.runner.shown is not None:
             self.pending[number] = self.runner.shown
@@ -243,7 +236,7 @@ class Session:
         before, self.displayed[number] = self.displayed[number], now
         found = {
             place: result.values[expression, spec]
-            for place, expression, spec in cell.values
+            for place, expression, spec, _ in cell.values
             if (expression, spec) in result.values
         }
         update: dict[str, Any] = {

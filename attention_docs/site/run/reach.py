@@ -12,42 +12,31 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 TAME_MODULES = {
-    "__future__",
-    "attention_docs",
-    "bisect",
-    "cmath",
-    "collections",
-    "copy",
-    "datetime",
+    *("__future__", "attention_docs", "bisect", "cmath", "collections", "copy", "dataclasses"),
+    *("datetime", "decimal", "enum", "fractions", "functools", "heapq", "itertools", "json"),
+    *("math", "numbers", "numpy", "operator", "pprint", "random", "re", "statistics", "string"),
+    *("textwrap", "time", "torch", "typing"),
 }
-TAME_MODULES |= {"dataclasses", "decimal", "enum", "fractions", "functools", "heapq", "itertools"}
-TAME_MODULES |= {"json", "math", "numbers", "numpy", "operator", "pprint", "random", "re", "string"}
-TAME_MODULES |= {"statistics", "textwrap", "time", "torch", "typing"}
 """What code may import and use as it is."""
-WILD_NAMES = {"breakpoint", "delattr", "eval", "exec", "getattr", "globals", "input", "locals"}
-WILD_NAMES |= {"open", "setattr", "vars", "warnings"}
-"""Names by which code sets what is not its own."""
-WILD_PARTS = {"as_strided", "attrgetter", "builtins", "contextvars", "ctypes", "delitem", "gc"}
-WILD_PARTS |= {
-    "getcontext",
-    "importlib",
-    "inspect",
-    "io",
-    "js",
-    "locales",
-    "memmap",
-    "methodcaller",
-    "os",
+WILD_NAMES = {
+    *("breakpoint", "delattr", "eval", "exec", "getattr", "globals", "input", "locals", "open"),
+    *("setattr", "vars", "warnings"),
 }
-WILD_PARTS |= {"pickle", "register", "running", "setattr", "setbufsize", "setcontext", "seterrcall"}
-WILD_PARTS |= {"setflags", "setitem", "site", "subprocess", "sys", "threading", "traceback"}
-WILD_PARTS |= {"unittest", "update_wrapper", "warnings", "weakref"}
-WILD_PARTS |= {"ForwardRef", "get_type_hints"}  # they run a text
-"""The same as parts of a module, or of another thing."""
+"""Names by which code sets what is not its own."""
+WILD_PARTS = {
+    *("ForwardRef", "as_strided", "attrgetter", "builtins", "contextvars", "ctypes", "delitem"),
+    *("gc", "get_type_hints", "getcontext", "importlib", "inspect", "io", "js", "locales"),
+    *("memmap", "methodcaller", "os", "pickle", "register", "running", "setattr", "setbufsize"),
+    *("setcontext", "seterrcall", "setflags", "setitem", "site", "subprocess", "sys", "threading"),
+    *("traceback", "unittest", "update_wrapper", "warnings", "weakref"),
+}
+"""The same as parts of a module, or of another thing; some of them run a text."""
 FRAMES = ("f_", "tb_", "gi_", "cr_", "ag_")  # attributes of frames, and of what holds one
 OWN_METHODS = {"__init__", "__name__", "__doc__", "__len__", "__post_init__"}
-CHANGING = {"add", "append", "clear", "discard", "extend", "fill", "insert", "pop", "popitem"}
-CHANGING |= {"put", "remove", "resize", "reverse", "setdefault", "sort", "update"}
+CHANGING = {
+    *("add", "append", "clear", "discard", "extend", "fill", "insert", "pop", "popitem", "put"),
+    *("remove", "resize", "reverse", "setdefault", "sort", "update"),
+}
 VIEWS = {"T", "flat", "imag", "mT", "real"}  # of an array
 
 

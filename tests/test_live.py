@@ -33,7 +33,8 @@ from tests.conftest import LANGUAGES, ROOT, scale_examples
 # --- a run with edits is a run from the top ------------------------------------------------------
 
 BLOCKS = [
-    "import numpy as np\nfrom attention_docs.text import text\n"
+    "import numpy as np\nfrom attention_docs.softmax import softmax\n"
+    "from attention_docs.text import text\n"
     "x = np.arange(6.0).reshape(2, 3)\n"
     "row = x[0]\nflipped = x.T\nstep = 1\nnp.random.seed(1)",
     "def scaled(a, by=2.0):\n    return a * by * step\n\nprint(text(scaled(x), '.2f'))",
@@ -326,6 +327,30 @@ def test_what_comes_before_an_edit_does_not_run_again(monkeypatch: pytest.Monkey
     reader.run(BLOCKS)
     reader.run([*BLOCKS[:10], BLOCKS[10] + "\nprint(2)", *BLOCKS[11:]])
     assert reader.ran == [8, 9, 10, 11, 12]
+
+
+def test_functions_of_the_package_hinder_no_copy() -> None:
+    """They check their arguments, and are closures therefore."""
+    blocks = ["from attention_docs.softmax import softmax", "import numpy as np"]
+    blocks += ["x = softmax(np.ones(2))", "print(x.sum())"]
+    reader = Reader(blocks)
+    reader.session = Session(make_page(blocks))
+    for end in ("", "\n1", "\n2"):
+        reader.run([*blocks[:3], blocks[3] + end])
+    assert reader.ran == [3]
+
+
+@pytest.mark.parametrize("slug", ["eight-steps", "masking", "positions", "softmax"])
+def test_a_page_can_be_copied_before_each_block(
+    slug: str, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it cannot, an edit runs all of it again, and nobody is told."""
+    monkeypatch.setattr(live, "RERUN_SECONDS", 0.0)
+    session = Session((site / "live" / "en" / f"{slug}.json").read_text("utf-8"))
+    codes = [cell.code for cell in session.cells]
+    for number in range(session.begin(json.dumps(codes)), len(codes)):
+        session.step(number, draws=False)
+    assert None not in session.state.copies
 
 
 def test_copies_that_take_too_much_make_room_for_the_last(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -442,15 +442,19 @@ SCENES: dict[str, Callable[[Sheet, Subject, Tensors], None]] = {
 
 @dataclass(frozen=True, repr=False)
 class Scene(DrawnFigure):
-    """One drawing of the film; `description` is a figure that says the same."""
+    """One drawing of the film: `show` draws the `parts`, and `description` says the same.
 
-    show: Callable[[Sheet], None]
+    No closure: a live page copies it.
+    """
+
+    show: Callable[..., None]
+    parts: tuple[Any, ...]
     description: Figure
 
     def draw(self, lang: Language) -> Drawing:
         """Part by part."""
         sheet = Sheet(lang)
-        self.show(sheet)
+        self.show(sheet, *self.parts)
         return Drawing(WIDTH, HEIGHT, "".join(sheet.cells + sheet.texts))
 
     def describe(self, lang: Language) -> str:
@@ -474,7 +478,7 @@ def film_inputs(
     """
     rows = as_lists(inputs)
     subject = _check_subject(words, components, (), asker, rows)
-    return Scene(lambda sheet: _show_inputs(sheet, subject, rows), tell_inputs(rows, asker))
+    return Scene(_show_inputs, (subject, rows), tell_inputs(rows, asker))
 
 
 def film_search(
@@ -525,10 +529,7 @@ def film_search(
             f"that have names, got {sizes}"
         )
     return [
-        Scene(
-            lambda sheet, show=show: show(sheet, subject, tensors),  # type: ignore[misc]
-            STEPS[name](tensors, asker),
-        )
+        Scene(show, (subject, tensors), STEPS[name](tensors, asker))
         for name, show in SCENES.items()
     ]
 

@@ -54,7 +54,8 @@ class Copier(pickle.Pickler):
                 return self._share(obj)
             if is_closed(obj) or vars(obj):
                 raise ValueError(f"{obj} has a state")
-            return self._share_with_defaults(obj)
+            self.fixed[id(obj)] = obj
+            return _set_defaults, (id(obj), obj.__defaults__, obj.__kwdefaults__)
         if isinstance(obj, type):
             if obj.__module__ != "listing":
                 return self._share(obj)
@@ -68,10 +69,6 @@ class Copier(pickle.Pickler):
     def _share(self, obj: Any) -> Any:
         self.fixed[id(obj)] = obj
         return _Shared, (id(obj),)
-
-    def _share_with_defaults(self, obj: types.FunctionType) -> Any:
-        self.fixed[id(obj)] = obj
-        return _set_defaults, (id(obj), obj.__defaults__, obj.__kwdefaults__)
 
     def _share_with_attributes(self, obj: type) -> Any:
         functions = [one for one in vars(obj).values() if isinstance(one, types.FunctionType)]
@@ -169,6 +166,8 @@ def is_stateless(obj: types.FunctionType) -> bool:
     defaults = [*(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()]
     if obj.__module__ != "listing" and not is_closed(obj):
         return True  # of a library
+    if getattr(sys.modules.get(obj.__module__), obj.__qualname__, None) is obj:
+        return True  # of a library too, which has wrapped it: @checked
     return not is_closed(obj) and not vars(obj) and all(map(_is_fixed, defaults))
 
 

@@ -569,7 +569,7 @@ from attention_docs.figures.tasks import Task, halves, judge
 one_token, causal = np.ones((1, 4)), np.tri(2, dtype=bool)
 two_queries, two_keys = np.arange(8.0).reshape(2, 4) / 4, 1 - np.eye(2, 4)
 two_values = np.array([[8.0, 0, 1], [0, 8, 1]])
-batch = [np.stack([one, one[::-1]]) for one in (two_queries, two_keys, two_values)]
+batch = [np.stack([one, one[::-1]])[..., :3] for one in (two_queries, two_keys, two_values)]
 
 
 def with_scores(change):

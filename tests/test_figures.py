@@ -39,6 +39,7 @@ from attention_docs.figures import (
     product,
     slider,
     table,
+    token_lines,
 )
 from attention_docs.figures.figure import Language
 from attention_docs.figures.scale import choose_ticks
@@ -1185,6 +1186,35 @@ def test_chips_stand_over_their_letters():
     assert spans == [(0, 1), (1, 1), (2, 1), (0, 1), (1, 2), (0, 3)]
     filled = [one.get("fill") != "none" for one in drawn.iter("{*}rect")]
     assert filled == [False, False, False, False, True, True]
+
+
+def test_token_lines_break_inside_their_bubble():
+    """14 px type: a letter has 8.4 px, a token 12 px more, and 26 px at least; by hand."""
+    tokens = [("a" * 20, False), ("b" * 20, True), ("c" * 20, False), ("d", False)]
+    drawn = parse_drawing(token_lines([tokens, [("e", True)]], label="new"), "en")
+    boxes = [
+        tuple(float(one.get(name)) for name in ("x", "y", "width", "height"))
+        for one in drawn.iter("{*}rect")
+    ]
+    first, second, sample, *drawn_tokens = boxes
+    assert first == (10, 44, 16 + 180 + 4 + 180, 16 + 26 + 32)  # two rows, two tokens in the wider
+    assert second == (10, 44 + 74 + 10, 16 + 26, 16 + 26)
+    assert sample == (10, 10, 32, 26)
+    assert drawn_tokens == [
+        (18, 52, 180, 26),
+        (202, 52, 180, 26),
+        (18, 84, 180, 26),
+        (202, 84, 26, 26),
+        (18, 136, 26, 26),
+    ]
+    filled = [one.get("stroke-width") == "2" for one in drawn.iter("{*}rect")][2:]
+    assert filled == [True, False, True, False, False, True]
+
+
+@pytest.mark.parametrize("lines", [[], [[]], [[("a", False), ("", True)]]])
+def test_token_lines_have_tokens(lines):
+    with pytest.raises(ValueError, match="tokens"):
+        token_lines(lines, label="new")
 
 
 @pytest.mark.parametrize("rows", [[], [("a", ["s", ""])], [("a", ["sea"]), ("b", ["see"])]])

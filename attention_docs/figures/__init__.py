@@ -2,8 +2,9 @@
 
 A kind of figure is a module, with its public function, its drawing and its text: `heatmaps`,
 `products`, `flows`, `diagrams`, `line_charts`, `bar_charts`, `histograms`, `clocks`, `chips`,
-`planes`, `ribbons`, `steppers`, `search_film`, `tables`; `groups`: several side by side; to take
-in hand `sentence_dial`, `softmax_bars`, `draggable_hull`, `word_clocks`, `machine`. Below them:
+`token_lines`, `planes`, `ribbons`, `steppers`, `search_film`, `tables`; `groups`: several side by
+side; to take in hand `sentence_dial`, `softmax_bars`, `draggable_hull`, `word_clocks`, `machine`.
+Below them:
 
 - `instruments`: the base class of figures that a script moves
 - `ties`: the drawing of one word of `ribbons`
@@ -40,6 +41,7 @@ from attention_docs.figures.sentence_dial import sentence_dial
 from attention_docs.figures.softmax_bars import softmax_bars
 from attention_docs.figures.steppers import Frame, slider, stepper
 from attention_docs.figures.tables import table
+from attention_docs.figures.token_lines import token_lines
 from attention_docs.figures.word_clocks import word_clocks
 
 __all__ = [
@@ -67,5 +69,6 @@ __all__ = [
     "softmax_bars",
     "stepper",
     "table",
+    "token_lines",
     "word_clocks",
 ]

@@ -1,6 +1,7 @@
 """From next word to assistant: a chat as text, tuning on answers, preferences, what it invents."""
 
 # --8<-- [start:setup]
+import re
 from fractions import Fraction
 from math import log, sqrt
 
@@ -17,8 +18,9 @@ from attention_docs.assistant import (
     tilted_policy,
 )
 from attention_docs.data import load_sizes
-from attention_docs.figures import Frame, bar_chart, slider, table
+from attention_docs.figures import Frame, bar_chart, beside, slider, table, token_lines
 from attention_docs.text import check, number
+from attention_docs.tokens import cut_text, load_vocabulary, spell_token
 
 measured = load_answers()
 said = {country: one["text"] for country, one in measured.greedy.items()}
@@ -43,7 +45,23 @@ table(
 
 # --8<-- [start:chat]
 first_question = "What is the capital of France?"  # knob
-print(chat_text([("user", first_question)]))
+first_chat = chat_text([("user", first_question)])
+turns = first_chat.split("<|im_start|>")[1:]
+ranks = load_vocabulary()[1]
+
+
+def cut_turn(turn):
+    """The tokens of a turn as text, and which of them are marks."""
+    cut = [("<|im_start|>", True)]
+    for part in re.split(r"(<\|im_end\|>)", turn):
+        is_mark = part == "<|im_end|>"
+        tokens = [part] if is_mark else map(spell_token, cut_text(part, ranks))
+        cut += [(one.replace(" ", "␣").replace("\n", "⏎"), is_mark) for one in tokens]
+    return cut
+
+
+print(first_chat)
+token_lines([cut_turn(turn) for turn in turns], label="marks")
 # --8<-- [end:chat]
 
 # --8<-- [start:toy]
@@ -159,7 +177,15 @@ def in_words(ids):
 
 
 new_chats = chats(np.random.default_rng(SEED + 2), 1000)
-print(in_words(new_chats[0]))
+in_order = [WORDS[i] for i in new_chats[0]]
+story, asked, answer = in_order[:12], in_order[12:14], in_order[14:]
+token_lines(
+    [
+        *([(word, False) for word in line] for line in (story, asked)),
+        [(word, i > 0) for i, word in enumerate(answer)],  # its mark is given
+    ],
+    label="count in the loss",
+)
 # --8<-- [end:chats]
 
 
@@ -228,37 +254,42 @@ table(
 # --8<-- [start:invents]
 real, made_up = ([*measured.capitals[kind].values()] for kind in ("real", "made up"))
 known = [one["name"].startswith(one["likeliest"][0][0].strip()) for one in real]
-rows = []
-for asked in (real, made_up):
-    first = [one["likeliest"][0][1] for one in asked]
-    hesitates = [one["perplexity"] for one in asked]
-    rows.append([[f(column) for f in (min, np.median, max)] for column in (first, hesitates)])
-check("after each made-up country it hesitates more", rows[0][1][2] < rows[1][1][0])
+hesitates = [[one["perplexity"] for one in asked] for asked in (real, made_up)]
+most, least = max(hesitates[0]), min(hesitates[1])
+check("after each made-up country it hesitates more", most < least)
 spoken = measured.greedy["Zubrowka"]["tokens"]
 gap = [token for token, _ in spoken].index(" is") + 1  # the name of the capital is due
 least_around = min(p for _, p in spoken[1:gap])
 put_off = sum(one["likeliest"][0][0].strip() in ("a", "the") for one in made_up)
-table(
-    rows,
-    columns=[
-        "probability of the likeliest: least, median, greatest",
-        "perplexity: least, median, greatest",
-    ],
-    index=["real country", "made-up country"],
-    spec=[".2f", ".0f"],
+
+
+def draw_perplexity(kind, values):
+    """A bar for each country, and the token that is likeliest after it."""
+    likeliest = [one["likeliest"][0][0].strip() for one in measured.capitals[kind].values()]
+    return bar_chart(
+        list(measured.capitals[kind]),
+        {"": values},
+        ylabel="perplexity of the next token",
+        scale=(0, max(hesitates[1])),
+        spec=".0f",
+        names=[likeliest],
+    )
+
+
+beside(
+    draw_perplexity("real", hesitates[0]),
+    draw_perplexity("made up", hesitates[1]),
+    columns=1,
 )
 # --8<-- [end:invents]
 
 # --8<-- [start:countries]
 asked_for = {**measured.capitals["real"], **measured.capitals["made up"]}
 table(
-    [
-        [one["likeliest"][0][0].strip(), one["likeliest"][0][1], one["perplexity"]]
-        for one in asked_for.values()
-    ],
-    columns=["likeliest token", "probability", "perplexity there"],
+    [[one["likeliest"][0][0].strip(), one["likeliest"][0][1]] for one in asked_for.values()],
+    columns=["likeliest token", "probability"],
     index=list(asked_for),
-    spec=["", ".2f", ".1f"],
+    spec=["", ".2f"],
 )
 # --8<-- [end:countries]
 

@@ -202,6 +202,30 @@ def test_pieces(chapter):
     assert right == average(range(6))
 
 
+def test_tile_steps(chapter):
+    """Four queries held, two keys and values pass; each vector has four numbers. By hand:
+
+    16 numbers for the queries, 16 for each tile, 16 for the outputs after every fourth of them.
+    """
+    moved = [32, 48, 64, 96, 128, 144, 160, 192]
+    frames = chapter.frames("tile-steps")
+    for step, (frame, count) in enumerate(zip(frames, moved, strict=True)):
+        numbers = [int(one) for one in re.findall(r"\d+", frame.caption)]
+        assert numbers[-4:] == [8, 64, count, 4 * 8 * 4 + 4 * 8 * 8]
+        (label,) = frame.labels
+        rows = re.findall(r"query (\d): ([^.]+)\.", label)
+        cells = {
+            (int(row), column)
+            for row, texts in rows
+            for column, text in enumerate(texts.split(", "), start=1)
+            if text != "empty"
+        }
+        first, key = 1 + step // 4 * 4, 1 + step % 4 * 2
+        held = range(first, first + 4)
+        assert cells == {(row, column) for row in held for column in (key, key + 1)}
+        assert label.endswith(f"Outlined: {'; '.join(f'query {row}' for row in held)}.")
+
+
 def test_traffic_page(chapter):
     columns = ("n", "d", "r", "plain", "plain, counted", "tiled", "tiled, counted")
     traffic = [*zip(*(chapter.column("traffic", name) for name in columns), strict=True)]

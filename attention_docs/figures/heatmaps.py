@@ -109,12 +109,12 @@ class Heatmap(DrawnFigure):
         )
 
     def _list_cells(self) -> list[tuple[float, int, int]]:
-        """The values that are not forbidden, and where they stand."""
+        """The values that are neither forbidden nor empty, and where they stand."""
         return [
             (value, i, j)
             for i, row in enumerate(self.matrix.values)
             for j, value in enumerate(row)
-            if (i, j) not in self.matrix.forbidden
+            if value is not None and (i, j) not in self.matrix.forbidden
         ]
 
     def _describe_extremes(self, box: Box, lang: Language) -> str:
@@ -153,7 +153,7 @@ def heatmap(
     """A matrix with its numbers, shaded by value: the larger, the stronger.
 
     Args:
-        matrix: numbers with one or two axes; a vector is one row.
+        matrix: numbers with one or two axes; a vector is one row. None leaves a cell empty.
         rows: a label for every row.
         columns: a label for every column.
         role: whose colour it gets, one of `colours.ROLES`.
@@ -179,6 +179,8 @@ def heatmap(
         Matrix weights, 1 row and 2 columns. Columns: key 1, key 2. query 1: 0.25, 0.75.
         >>> heatmap([[1.0, 0.0], [0.5, 0.5]], allowed=[[True, False], [True, True]])
         Matrix, 2 rows and 2 columns. Row 1: 1.00, forbidden. Row 2: 0.50, 0.50.
+        >>> heatmap([[None, 0.5]], columns=["key 1", "key 2"])
+        Matrix, 1 row and 2 columns. Columns: key 1, key 2. Row 1: empty, 0.50.
     """
     checked = check_matrix(matrix, role, spec, name, rows, columns, scale, numbers, allowed=allowed)
     return Heatmap(

@@ -47,7 +47,7 @@ class Matrix:
 
     name: Wording
     role: str
-    values: list[list[Any]]
+    values: list[list[Any]]  # None leaves a cell empty
     texts: list[list[str]]  # of the numbers; empty where only shades show them
     rows: tuple[Wording, ...]
     columns: tuple[Wording, ...]
@@ -80,7 +80,7 @@ class Matrix:
     def find_shade(self, i: int, j: int) -> float:
         """From −1 to 1 in steps of 1/20, with the sign of the number; 0 where it is not finite."""
         value, (low, high) = self.values[i][j], self.scale
-        if not isfinite(value) or (i, j) in self.forbidden:
+        if value is None or not isfinite(value) or (i, j) in self.forbidden:
             return 0
         if self.signed:
             share = float(value) / max(-low, high)
@@ -129,14 +129,15 @@ def check_matrix(
         if labels is not None and len(labels) != wanted:
             raise ValueError(f"{what} must have {wanted} labels for its {axis}, got {len(labels)}")
     forbidden = _find_forbidden(allowed, what, (len(values), sizes[0]))
-    finite = [float(value) for row in values for value in row if isfinite(value)]
+    known = [value for row in values for value in row if value is not None]
+    finite = [float(value) for value in known if isfinite(value)]
     return Matrix(
         check_label(name),
         check_role(role),
         values,
         [
             [
-                "" if (i, j) in forbidden else format_value(value, spec)
+                "" if value is None or (i, j) in forbidden else format_value(value, spec)
                 for j, value in enumerate(row)
             ]
             for i, row in enumerate(values)
@@ -316,8 +317,15 @@ class Box:
 
     def describe(self) -> str:
         """Every number, row by row."""
-        lang, no = self.lang, self.lang.format_phrase("matrix", "forbidden")
-        texts = [[one or no for one in row] for row in self.matrix.texts]
+        lang = self.lang
+        no, nothing = (lang.format_phrase("matrix", key) for key in ("forbidden", "empty"))
+        texts = [
+            [
+                one or (no if (i, j) in self.matrix.forbidden else nothing)
+                for j, one in enumerate(row)
+            ]
+            for i, row in enumerate(self.matrix.texts)
+        ]
         if len(texts) == 1 and not self.rows and not self.columns:
             return self._name_matrix("vector", numbers=lang.join_texts("list", texts[0]))
         sentences = [self.describe_size()]

@@ -271,6 +271,51 @@ def tiled(Q, K, V, out, r, c):
 
 # --8<-- [end:tiles]
 
+# --8<-- [start:tile-steps]
+n, d, r, c = 8, 4, 4, 2
+rng = np.random.default_rng(SEED)
+whole = 2 * rng.integers(-1, 2, (n, d)), *rng.integers(-2, 3, (2, n, d))  # whole scores
+Q, K, V = (Memory(one.astype(float)) for one in whole)
+out, S, A = (Memory(np.zeros(size)) for size in ((n, d), (n, n), (n, n)))
+Memory.moved = 0
+plain(Q, K, V, out, S, A)
+by_plain, Memory.moved = Memory.moved, 0
+
+
+def frame(at, i, j, scores):
+    """The scores that exist while a tile is on the chip, and what has moved so far."""
+    on_chip = np.full((n, n), None)
+    on_chip[i : i + r, j : j + c] = scores
+    drawn = heatmap(
+        on_chip.tolist(),
+        rows=numbered("query", n),
+        columns=[f"k_{column}" for column in range(1, n + 1)],
+        role="score",
+        spec=".0f",
+        name="scores",
+        scale=(-8, 8),
+        highlight=[(row, None) for row in range(i, i + r)],
+    )
+    caption = (
+        f"{scores.size} of {n * n} scores exist. "
+        f"Numbers moved so far: {Memory.moved}; by plain attention in the end: {by_plain}."
+    )
+    return Frame((str(at),), str(at + 1), (drawn,), caption)
+
+
+frames = []
+for i in range(0, n, r):
+    q, found = Q[i : i + r], None
+    for j in range(0, n, c):
+        k = K[j : j + c]
+        tile = piece(q, k, V[j : j + c])
+        found = tile if found is None else merge(found, tile)
+        if j + c == n:
+            out[i : i + r] = found.output
+        frames.append(frame(len(frames), i, j, q @ k.T / sqrt(d)))
+slider("Tile", frames)
+# --8<-- [end:tile-steps]
+
 # --8<-- [start:traffic]
 rng = np.random.default_rng(SEED)
 rows, gaps = [], []

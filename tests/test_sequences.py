@@ -173,11 +173,13 @@ def check_averages(
         assert_printed(got[1], output, 2)
 
 
-def check_ribbons(chapter, wanted: list[tuple[list[Fraction], list[Fraction]]]) -> None:
+def check_ribbons(
+    chapter, wanted: list[tuple[list[Fraction], list[Fraction]]], block: str = "positions"
+) -> None:
     """The drawing of each word tells the weights that it gives, and its output."""
-    frames = chapter.frames("positions")
+    frames = chapter.frames(block)
     for frame, (weights, output) in zip(frames, wanted, strict=True):
-        weighed, _, said = frame.labels[0].partition(" I says verb; a says noun. ")
+        weighed, said = re.split(r" I says verb(?:; a says noun)?\. ", frame.labels[0])
         assert_printed([float(one) for one in re.findall(r"\d\.\d\d", weighed)], weights, 2)
         assert_printed([float(one) for one in re.findall(r"\d\.\d\d", said)], output, 2)
 
@@ -270,6 +272,8 @@ def test_average(chapter):
     assert [row[0] for row in cells(chapter, "average")] == sentences
     check_averages(chapter, "average", [attend_by_hand(one.split(), 3) for one in sentences])
     assert chapter.values("self-attention") == [f"{16 / 19:.2f}"]
+    longer = ["I", "also", "very", "often", "saw"]
+    check_ribbons(chapter, [attend_by_hand(longer, i) for i in range(5)], "longer")
     rows = [(n, Fraction(1, n), Fraction(16, 15 + n)) for n in (4, 20, 100)]
     assert chapter.column("mean", "n") == [row[0] for row in rows]
     assert_printed(chapter.column("mean", "weight in the mean"), [row[1] for row in rows], 2)

@@ -183,6 +183,19 @@ columns = ["weights", "output (verb, noun)"]
 table(list(results.values()), columns=columns, index=list(results), spec=".2f")
 # --8<-- [end:average]
 
+# --8<-- [start:longer]
+longer = ["I", "also", "very", "often", "saw"]
+looked = [average(longer, i) for i in range(len(longer))]
+ribbons(
+    longer,
+    [weights for weights, output in looked],
+    values=[says.get(word, [0, 0]) for word in longer],
+    outputs=[output for weights, output in looked],
+    names=["verb", "noun"],
+    first=4,
+)
+# --8<-- [end:longer]
+
 # --8<-- [start:mean]
 table(
     [[many, 1 / many, 16 / (16 + many - 1)] for many in (4, 20, 100)],

@@ -667,13 +667,16 @@ def drawn_as_the_page() -> np.ndarray:
 
 def test_losses(chapter: Page) -> None:
     p = [Fraction(k, 8) for k in (1, 2, 5)]
-    for t, line in enumerate(chapter.table("loss")):
-        assert line[""] == f"word {t + 1}"
-        loss = float(line["loss"])
-        assert_printed(loss, float(mpmath.log(mpmath.mpf(p[t].denominator) / p[t].numerator)))
-        assert_printed(
-            vector_of(line["gradient"]), [float(x - (j == t)) for j, x in enumerate(p)], 3
-        )
+    for t, frame in enumerate(chapter.frames("loss")):
+        found = re.search(r"The loss is (\d\.\d{4})\.", frame.caption)
+        assert found
+        wanted = float(mpmath.log(mpmath.mpf(p[t].denominator) / p[t].numerator))
+        assert_printed(float(found[1]), wanted)
+        bars = re.findall(r"([−\d.]+) for word (\d)", frame.labels[0])
+        target = [int(j == t) for j in range(3)]
+        series = [*p, *target, *(x - y for x, y in zip(p, target, strict=True))]
+        assert [int(word) for _, word in bars] == [1, 2, 3] * 3
+        assert_printed([float(one.replace("−", "-")) for one, _ in bars], [*map(float, series)], 3)
     # Word 3 is raised by a hundredth, and word 1 comes: by torch's own loss.
     near = torch.tensor([[1.0, 2, 5], [1, 2, 5 * math.exp(0.01)]], dtype=torch.float64).log()
     costs = functional.cross_entropy(near, torch.tensor([0, 0]), reduction="none")

@@ -244,12 +244,23 @@ table(
 z = np.log([1.0, 2.0, 5.0])  # softmax(z) = 1/8, 2/8, 5/8
 each_loss = [cross_entropy(z, np.array(t)).item() for t in range(3)]
 gradients = softmax(z) - np.eye(3)  # row t: token t came
-table(
-    list(zip(each_loss, gradients, strict=True)),
-    columns=["loss", "gradient"],
-    index=numbered("word", 3),
-    spec=[".4f", ".3f"],
-)
+
+
+def came(t):
+    """Guess, target and slopes where token t came."""
+    drawn = bar_chart(
+        numbered("word", 3),
+        {"prediction": softmax(z), "target": np.eye(3)[t], "prediction minus target": gradients[t]},
+        ylabel="probability, slope",
+        roles=["weight", "neutral", "score"],
+        scale=(-1, 1),
+        spec=".3f",
+    )
+    caption = f"The loss is {number(each_loss[t], '.4f')}."
+    return Frame((str(t),), str(t + 1), (drawn,), caption)
+
+
+slider("The word that came", [came(t) for t in range(3)])
 # --8<-- [end:loss]
 
 # --8<-- [start:downhill]

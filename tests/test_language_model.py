@@ -1184,7 +1184,7 @@ def test_a_steep_and_a_flat_direction(chapter: Page) -> None:
 def test_a_falling_rate(chapter: Page) -> None:
     """Drawn, and where the rate is constant, what the text says of it."""
     draw = np.random.default_rng(5)
-    rates = [np.full(2000, rate) for rate in (0.1, 0.01, 0.001)] + [np.linspace(0.1, 0, 2000)]
+    rates = [np.full(2000, rate) for rate in (0.1, 0.01, 0.001)] + [np.linspace(0.02, 0, 2000)]
     found = [row[0] for row in chapter.grid("falling-rate")]
     for loss, along in zip(found, rates, strict=True):
         x = np.full(4000, 10.0)
@@ -1192,7 +1192,12 @@ def test_a_falling_rate(chapter: Page) -> None:
             x = x - rate * (x + draw.standard_normal(4000))
         assert loss == pytest.approx((x**2 / 2).mean(), rel=0.08)
     assert_printed(found[:2], [rate / (2 * (2 - rate)) for rate in (0.1, 0.01)], 4)
-    assert found[3] < min(found[:3])
+    steady = [
+        (100 * (1 - r) ** 4000 + r / (2 - r) * (1 - (1 - r) ** 4000)) / 2
+        for r in np.linspace(0.001, 0.1, 2000)
+    ]
+    assert chapter.values("rate-falls") == [f"{min(steady):.4f}"]
+    assert found[3] < min(steady)
 
 
 def test_min_p(chapter: Page) -> None:

@@ -272,8 +272,8 @@ def test_average(chapter):
     assert [row[0] for row in cells(chapter, "average")] == sentences
     check_averages(chapter, "average", [attend_by_hand(one.split(), 3) for one in sentences])
     assert chapter.values("self-attention") == [f"{16 / 19:.2f}"]
-    longer = ["I", "also", "very", "often", "saw"]
-    check_ribbons(chapter, [attend_by_hand(longer, i) for i in range(5)], "longer")
+    farther = ["I", "also", "often", "saw"]
+    check_ribbons(chapter, [attend_by_hand(farther, i) for i in range(4)], "first-row")
     rows = [(n, Fraction(1, n), Fraction(16, 15 + n)) for n in (4, 20, 100)]
     assert chapter.column("mean", "n") == [row[0] for row in rows]
     assert_printed(chapter.column("mean", "weight in the mean"), [row[1] for row in rows], 2)

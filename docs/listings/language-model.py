@@ -503,7 +503,8 @@ def mean_loss(rates):
 
 
 rates = {f"{rate:g}": np.full(2000, rate) for rate in (0.1, 0.01, 0.001)}
-rates["from 0.1 down to 0"] = np.linspace(0.1, 0, 2000)
+rates["from 0.02 down to 0"] = np.linspace(0.02, 0, 2000)
+constant_best = min(mean_loss(np.full(2000, rate)) for rate in np.geomspace(1e-4, 0.3, 400))
 after_rates = [mean_loss(one) for one in rates.values()]
 table([[loss] for loss in after_rates], columns=["mean loss"], index=list(rates), spec=".4f")
 # --8<-- [end:falling-rate]

@@ -497,7 +497,7 @@ table(
 # --8<-- [end:quantised]
 
 # --8<-- [start:speed]
-speeds = {"desktop memory, 40 GB/s": 40, "RTX 4090, 1,008 GB/s": 1008, "H100, 3,350 GB/s": 3350}
+speeds = {"desktop memory, 40 GB/s": 40, "RTX 4090, 1,008 GB/s": 1008, "H100 SXM, 3,350 GB/s": 3350}
 weights_of_8b = {"float32": 8 * 4, "bfloat16": 8 * 2, "Q4_1": 8 * stored["Q4_1"]}
 table(
     [[speed / size for size in weights_of_8b.values()] for speed in speeds.values()],

@@ -183,18 +183,18 @@ columns = ["weights", "output (verb, noun)"]
 table(list(results.values()), columns=columns, index=list(results), spec=".2f")
 # --8<-- [end:average]
 
-# --8<-- [start:longer]
-longer = ["I", "also", "very", "often", "saw"]
-looked = [average(longer, i) for i in range(len(longer))]
+# --8<-- [start:first-row]
+farther = "I also often saw".split()
+looked = [average(farther, i) for i in range(len(farther))]
 ribbons(
-    longer,
+    farther,
     [weights for weights, output in looked],
-    values=[says.get(word, [0, 0]) for word in longer],
+    values=[says.get(word, [0, 0]) for word in farther],
     outputs=[output for weights, output in looked],
     names=["verb", "noun"],
-    first=4,
+    first=3,
 )
-# --8<-- [end:longer]
+# --8<-- [end:first-row]
 
 # --8<-- [start:mean]
 table(

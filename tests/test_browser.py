@@ -696,7 +696,7 @@ def type_query(tab: Any, query: str) -> list[str]:
     pytest.fail(f"no answer to {query!r}")
 
 
-@pytest.mark.parametrize(("lang", "query"), [("en", "√d_k"), ("zh", "每个词元占多大比重")])
+@pytest.mark.parametrize(("lang", "query"), [("en", "√d_k"), ("zh", "因果掩码挡住未来的词")])
 def test_the_page_shows_what_the_search_ranks(
     lang: str, query: str, visit: Visit, address: str, site: Path
 ) -> None:

@@ -271,7 +271,7 @@ def draw_perplexity(kind, values):
         {"": values},
         ylabel="perplexity of the next token",
         scale=(0, max(hesitates[1])),
-        spec=".0f",
+        spec=".1f",
         names=[likeliest],
     )
 

@@ -89,18 +89,6 @@ table(
 )
 # --8<-- [end:positions]
 
-# --8<-- [start:padding-index]
-right, segments_right = pad(batch, "right")
-padding_index = 1
-of_roberta = (segments_right > 0).cumsum(axis=-1) * (segments_right > 0) + padding_index
-table(
-    [[segments_right[i], of_roberta[i]] for i in range(2)],
-    columns=["mask", "positions"],
-    index=numbered("row", 2),
-    spec="d",
-)
-# --8<-- [end:padding-index]
-
 # --8<-- [start:control]
 five = np.array([3, 1, 4, 1, 5])  # token ids
 here = np.arange(len(five))
@@ -148,6 +136,18 @@ stepper(
 )
 # --8<-- [end:control]
 
+# --8<-- [start:padding-index]
+right, segments_right = pad(batch, "right")
+padding_index = 1
+of_roberta = (segments_right > 0).cumsum(axis=-1) * (segments_right > 0) + padding_index
+table(
+    [[segments_right[i], of_roberta[i]] for i in range(2)],
+    columns=["mask", "positions"],
+    index=numbered("row", 2),
+    spec="d",
+)
+# --8<-- [end:padding-index]
+
 # --8<-- [start:generate]
 PAD = 2
 # 1 after 0, 0 after 1
@@ -173,23 +173,6 @@ table(
 )
 # --8<-- [end:generate]
 
-
-# --8<-- [start:length-groups]
-def share_of_filler(lengths, size=4):
-    """The share of filler in batches of this size, each padded to its longest text."""
-    batches = np.reshape(lengths, (-1, size))
-    return 1 - batches.sum() / (size * batches.max(axis=1).sum())
-
-
-draws = np.random.default_rng(0)
-by_chance = [share_of_filler(draws.permutation(sizes)) for _ in range(100)]
-grouped = share_of_filler(np.sort(sizes))
-table(
-    [[f"{min(by_chance):.0%} … {max(by_chance):.0%}"], [f"{grouped:.0%}"]],
-    columns=["filler"],
-    index=["shuffled, 100 times", "sorted by length"],
-)
-# --8<-- [end:length-groups]
 
 # --8<-- [start:packed]
 ann, bob = ["ann", "sings", "."], ["bob", "sleeps", "and", "eve", "runs", "."]
@@ -254,6 +237,24 @@ starts = cumulative_lengths(segments)
 print(f"segments:   {segments}")
 print(f"cu_seqlens: {starts}")
 # --8<-- [end:cu-seqlens]
+
+
+# --8<-- [start:length-groups]
+def share_of_filler(lengths, size=4):
+    """The share of filler in batches of this size, each padded to its longest text."""
+    batches = np.reshape(lengths, (-1, size))
+    return 1 - batches.sum() / (size * batches.max(axis=1).sum())
+
+
+draws = np.random.default_rng(0)
+by_chance = [share_of_filler(draws.permutation(sizes)) for _ in range(100)]
+grouped = share_of_filler(np.sort(sizes))
+table(
+    [[f"{min(by_chance):.0%} … {max(by_chance):.0%}"], [f"{grouped:.0%}"]],
+    columns=["filler"],
+    index=["shuffled, 100 times", "sorted by length"],
+)
+# --8<-- [end:length-groups]
 
 # --8<-- [start:libraries]
 import warnings

@@ -104,19 +104,6 @@ shapes = [[str(kept.key.shape)] for kept in caches]  # (h, n, d_k)
 table(shapes, columns=["cached keys"], index=["layer 1", "layer 2"])
 # --8<-- [end:cache]
 
-# --8<-- [start:changed-token]
-changed = whole.copy()
-changed[4] = TABLE[(ids[4] + 1) % len(TABLE)] + PLACES[4]  # another word in place 5
-caches_of_changed = [None, None]
-for t in range(n):
-    run(changed[t : t + 1], caches_of_changed)
-still_right = [
-    int((np.abs(old.key - new.key) < 1e-9).all(axis=(0, 2)).sum())
-    for old, new in zip(caches, caches_of_changed, strict=True)
-]
-table([[one] for one in still_right], columns=["keys that stay"], index=["layer 1", "layer 2"])
-# --8<-- [end:changed-token]
-
 
 # --8<-- [start:exact]
 def average(q, keys, values):
@@ -184,6 +171,19 @@ for i in range(n):
 equal = np.array(with_store) == np.array(full)  # (n, 4)
 table([[equal.size, equal.sum()]], columns=["numbers", "equal to the last bit"])
 # --8<-- [end:bits]
+
+# --8<-- [start:changed-token]
+changed = whole.copy()
+changed[4] = TABLE[(ids[4] + 1) % len(TABLE)] + PLACES[4]  # another word in place 5
+caches_of_changed = [None, None]
+for t in range(n):
+    run(changed[t : t + 1], caches_of_changed)
+still_right = [
+    int((np.abs(old.key - new.key) < 1e-9).all(axis=(0, 2)).sum())
+    for old, new in zip(caches, caches_of_changed, strict=True)
+]
+table([[one] for one in still_right], columns=["keys that stay"], index=["layer 1", "layer 2"])
+# --8<-- [end:changed-token]
 
 # --8<-- [start:wrong-mask]
 q = k = np.zeros((5, 1))  # equal scores

@@ -184,7 +184,7 @@ table(list(results.values()), columns=columns, index=list(results), spec=".2f")
 # --8<-- [end:average]
 
 # --8<-- [start:first-row]
-farther = "I also often saw".split()
+farther = ["I", "also", "often", "saw"]
 looked = [average(farther, i) for i in range(len(farther))]
 ribbons(
     farther,

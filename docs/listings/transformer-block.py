@@ -925,16 +925,12 @@ table(
 of_gpt_2 = 124_000_000, 12, 12 * 64, 1024  # parameters, layers, width, tokens
 by_parameters = 6 * of_gpt_2[0]
 pairs_counted = {"all pairs": 12, "those of a causal mask": 6}
-shares_of_attention = []
-for factor in pairs_counted.values():
-    by_attention = factor * prod(of_gpt_2[1:])
-    share = by_attention / (by_parameters + by_attention)
-    shares_of_attention.append([by_parameters / 10**6, by_attention / 10**6, f"{share:.0%}"])
+by_attention = [factor * prod(of_gpt_2[1:]) for factor in pairs_counted.values()]
 table(
-    shares_of_attention,
+    [[by_parameters / 10**6, one / 10**6, one / (by_parameters + one)] for one in by_attention],
     columns=["6N, in millions", "attention, in millions", "share of attention"],
     index=list(pairs_counted),
-    spec=".0f",
+    spec=[".0f", ".0f", ".0%"],
 )
 # --8<-- [end:training-flops]
 

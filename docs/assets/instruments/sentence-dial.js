@@ -17,7 +17,6 @@ export function begin(instrument) {
     const kind = best < decided ? -1 : output.indexOf(best);
     return { scores, weights, output, best, kind };
   };
-
   // Bands lie side by side at the word that asks, the nearest outside.
   const bandOf = ({ xs, size, top, rise, slope, thick }, asking, weights, j) => {
     const all = [...xs.keys()];
@@ -36,7 +35,6 @@ export function begin(instrument) {
       set(stage.all("word")[j], { fill: j === word ? "var(--role-query)" : "currentColor" });
     });
   };
-
   const drawDial = (stage, { turn, length }, { scores }) => {
     const { places } = stage;
     const tip = kit.onDial(places, turn, length / longest);

@@ -547,7 +547,7 @@ def test_latent_page(chapter):
     assert chapter.values("latent-more") == [
         f"{512 * 256 / (2 * 512 - 256):.1f}",
         *("61", f"{one:,}", "2,196", "71"),  # MiB as llama.cpp prints them
-        f"{spread_out * 32_768 / 2**30:.0f}",
+        f"{spread_out * 32_768 / 2**30:.1f}",
     ]
     assert round(spread_out / one) == 71
     assert chapter.values("latent")[-1] == "171"

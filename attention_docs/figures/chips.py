@@ -44,7 +44,7 @@ class Chips(DrawnFigure):
             joined, texts = self.list_joined(i), ""
             for j, (start, end) in enumerate(_find_spans(row)):
                 x, width = left + start * LETTER, (end - start) * LETTER - GAP
-                body.append(_draw_chip(x, top, width, j in joined))
+                body.append(draw_chip(x, top, width, j in joined))
                 texts += write(x + width / 2, top + TALL / 2 + 5, row[j])
             body.append(set_type(texts, "middle"))
         wide = left + LETTER * len("".join(self.rows[0])) + MARGIN
@@ -69,8 +69,8 @@ def _find_spans(row: Sequence[str]) -> list[tuple[int, int]]:
     return list(zip([0, *ends], ends, strict=False))
 
 
-def _draw_chip(x: float, top: float, width: float, joined: bool) -> str:
-    """A box; that of a new piece is filled."""
+def draw_chip(x: float, top: float, width: float, filled: bool) -> str:
+    """A box around a piece; filled, or empty with a thin edge."""
     return element(
         "rect",
         x=x,
@@ -78,9 +78,9 @@ def _draw_chip(x: float, top: float, width: float, joined: bool) -> str:
         width=width,
         height=TALL,
         rx=ROUND,
-        fill=css_colour("role-key-fill") if joined else "none",
-        stroke=css_colour("role-key") if joined else css_colour("role-neutral"),
-        stroke_width=2 if joined else 1,
+        fill=css_colour("role-key-fill" if filled else "figure-page"),
+        stroke=css_colour("role-key" if filled else "role-neutral"),
+        stroke_width=2 if filled else 1,
     )
 
 

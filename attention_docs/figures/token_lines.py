@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from attention_docs.figures.chips import ROUND, TALL, draw_chip
 from attention_docs.figures.figure import (
     Drawing,
     DrawnFigure,
@@ -16,10 +17,9 @@ from attention_docs.figures.figure import (
 from attention_docs.figures.svg import css_colour, element, measure_text, set_type, write
 
 WIDTH = 440  # of the drawing: as that of a chart, so that letters on a phone are as large
-TALL, STEP, GAP = 26, 32, 4  # height of a token; from row to row; between tokens
+STEP, GAP = 32, 4  # from row to row; between tokens
 INSIDE, PAD, APART, MARGIN = 12, 8, 10, 10  # in a token; in a bubble; between bubbles; around
 HEAD = 34  # height of the line that says what is filled
-ROUND = 6  # of the corners of a token
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,7 +32,7 @@ class TokenLines(DrawnFigure):
     def draw(self, lang: Language) -> Drawing:
         """A bubble for each line, as wide as its longest row of tokens."""
         label = lang.translate_label(self.meaning)
-        boxes = _draw_token(MARGIN, MARGIN, STEP, True)
+        boxes = draw_chip(MARGIN, MARGIN, STEP, True)
         names = write(MARGIN + STEP + 8, MARGIN + TALL / 2 + 5, label)
         bubbles, texts, top = "", "", float(MARGIN + HEAD)
         for line in self.lines:
@@ -42,7 +42,7 @@ class TokenLines(DrawnFigure):
             bubbles += _draw_bubble(top, widths, places)
             for (token, filled), wide, (x, row) in zip(tokens, widths, places, strict=True):
                 y = top + PAD + row * STEP
-                boxes += _draw_token(x, y, wide, filled)
+                boxes += draw_chip(x, y, wide, filled)
                 texts += write(x + wide / 2, y + TALL / 2 + 5, token)
             top += _measure_height(places) + APART
         body = bubbles + boxes + set_type(names, "start") + set_type(texts, "middle")
@@ -95,21 +95,6 @@ def _draw_bubble(top: float, widths: Sequence[float], places: Sequence[tuple[flo
         rx=ROUND + PAD,
         fill=css_colour("role-neutral-fill"),
         fill_opacity=0.35,
-    )
-
-
-def _draw_token(x: float, y: float, width: float, filled: bool) -> str:
-    """A box; filled, or empty with a thin edge."""
-    return element(
-        "rect",
-        x=x,
-        y=y,
-        width=width,
-        height=TALL,
-        rx=ROUND,
-        fill=css_colour("role-key-fill" if filled else "figure-page"),
-        stroke=css_colour("role-key" if filled else "role-neutral"),
-        stroke_width=2 if filled else 1,
     )
 
 
